@@ -1,0 +1,1 @@
+"""Benchmarks: a synthetic corpus and one table that sets assay beside its peers. Asserts nothing."""

@@ -1,0 +1,22 @@
+"""`assay doctor`: what was found and where, what was skipped and why."""
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, scanned
+from assay.pipeline.health import examine
+from assay.reports import checkup
+
+
+def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None, jobs: Jobs = 0) -> None:
+    """Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted."""
+    with scanned(paths, store, jobs) as found:
+        health = examine(found.store, found.outcome, os.environ, Path.home())
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(health) + b"\n")
+    else:
+        Console().print(checkup.report(msgspec.to_builtins(health)))

@@ -1,0 +1,73 @@
+"""`assay streams`: the conversations that were found, with their facts."""
+
+import sys
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.cli.shared import AsJson, Jobs, Paths, Scanned, StorePath, moment, project, scanned
+from assay.reports import machine, terminal
+from assay.types import Summary
+
+Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
+Until = Annotated[str | None, typer.Option(help="Only streams that began before this.")]
+Project = Annotated[str | None, typer.Option("--project", help="Only streams whose folder has this in its path; `.` is the current one.")]
+
+
+def streams(
+    paths: Paths = None,
+    since: Since = None,
+    until: Until = None,
+    project_: Project = None,
+    as_json: AsJson = False,
+    store: StorePath = None,
+    jobs: Jobs = 0,
+) -> None:
+    """List conversations with what can be established about them without asking any model."""
+    chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
+    with scanned(paths, store, jobs) as found:
+        listed = found.store.streams(found.outcome.roots, *chosen)
+        if as_json:
+            sys.stdout.buffer.write(as_bytes(found, listed) + b"\n")
+        else:
+            show(found, listed)
+
+
+def as_bytes(found: Scanned, listed: list[Summary]) -> bytes:
+    """The JSON."""
+    files = found.store.tally(found.outcome.roots)
+    read = sum(row.lines_read for row in files)
+    skipped = sum(row.lines_skipped for row in files)
+    return msgspec.json.encode(
+        machine.StreamsView(
+            files=found.outcome.files,
+            lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
+            skipped=[
+                *machine.skips(found.store.skipped(found.outcome.roots)),
+                *(machine.Skip(file=path, line=None, why=why) for path, why in found.outcome.unreadable),
+            ],
+            scan=machine.ScanView(
+                seconds=round(found.seconds, 6),
+                bytes_read=found.outcome.bytes_read,
+                new=found.outcome.new,
+                changed=found.outcome.changed,
+                gone=found.outcome.gone,
+            ),
+            streams=[machine.stream_view(one) for one in listed],
+        )
+    )
+
+
+def show(found: Scanned, listed: list[Summary]) -> None:
+    """The table."""
+    console = Console()
+    if not listed:
+        console.print(Text("no streams here; `assay doctor` says what was found, `assay demo` shows bundled examples"))
+        return
+    console.print(terminal.streams(listed))
+    files = f"{found.outcome.files} files, {found.outcome.new} new, {found.outcome.changed} changed"
+    console.print(Text(f"\n{len(listed)} streams in {files}, read in {found.seconds:.2f} s", "dim"))
+    terminal.doubts(console, found.store.skipped(found.outcome.roots), found.outcome.unreadable)

@@ -1,0 +1,30 @@
+"""What can go wrong, as a tree.
+
+AssayError          anything Assay itself reports
+├── BadInput        the person can mend it: one line, exit code 2
+│   └── StoreError  the store can't be opened or written
+└── Stopped         the person asked to stop: what was done is kept, exit code 130
+
+Every message says what, where, and what to do. Anything else that is raised is a bug of ours
+and keeps its traceback.
+"""
+
+
+class AssayError(Exception):
+    """Root of all that Assay reports on purpose."""
+
+    exit_code = 2
+
+
+class BadInput(AssayError):
+    """Something the person gave can't be used."""
+
+
+class StoreError(BadInput):
+    """The store can't be opened, read or written."""
+
+
+class Stopped(AssayError):
+    """Ctrl-C."""
+
+    exit_code = 130

@@ -1,0 +1,43 @@
+"""Facts: what can be established about a run of turns without asking anybody.
+
+A fact is a file here with `VERSION` and `fact(turns)`, which returns a frozen `Fact`; the fields of
+all of them stand side by side in the JSON. Same turns, same facts.
+
+Takes turns; gives facts; imports types, errors, plugins and `sessions`. Facts do not know each other.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from types import ModuleType
+
+import msgspec
+
+from assay.plugins import find, names
+from assay.types import Fact, Turn
+
+
+@cache
+def modules() -> tuple[tuple[str, ModuleType], ...]:
+    """All facts by name."""
+    return tuple((name, find("facts", name)) for name in names("facts"))
+
+
+def establish(turns: Sequence[Turn]) -> dict[str, Fact]:
+    """Every fact of these turns, by the name of its file."""
+    return {name: module.fact(turns) for name, module in modules()}
+
+
+def to_json(facts: dict[str, Fact]) -> bytes:
+    """The facts as one flat JSON object."""
+    flat: dict[str, object] = {}
+    for fact in facts.values():
+        flat.update(msgspec.to_builtins(fact))
+    return msgspec.json.encode(flat)
+
+
+@cache
+def version() -> str:
+    """Changes whenever any fact is established in another way."""
+    return ",".join(f"{name}@{module.VERSION}" for name, module in modules())
+
+

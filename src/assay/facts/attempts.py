@@ -1,0 +1,55 @@
+"""Repeated attempts: the same command failing again, the same file edited again after a failure."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.sessions.calls import all_calls, made_edits
+from assay.types import Call, Fact, Turn
+
+VERSION = 1
+
+
+class Attempts(Fact):
+    repeated_failures: int
+    """Times a command failed that had failed before with nothing but failures since."""
+    longest_loop: int
+    """Most failures in a row of one command."""
+    edits_after_failure: int
+    """Most edits of one file, each followed by another failing run."""
+
+
+def fact(turns: Sequence[Turn]) -> Attempts:
+    in_a_row: Counter[str] = Counter()
+    repeated = longest = 0
+    edited: set[str] = set()
+    tries: Counter[str] = Counter()
+    for call in all_calls(turns):
+        edited.update(edit.path for edit in made_edits(call))
+        name = what(call)
+        if not name:
+            continue
+        if has_failed(call):
+            repeated += in_a_row[name] > 0
+            in_a_row[name] += 1
+            longest = max(longest, in_a_row[name])
+            tries.update(edited)
+            edited.clear()
+        elif call.status == "ok":
+            in_a_row[name] = 0
+    return Attempts(
+        repeated_failures=repeated,
+        longest_loop=longest,
+        edits_after_failure=max(tries.values(), default=0),
+    )
+
+
+def what(call: Call) -> str:
+    """What makes two attempts the same: the command, or the tool and its target."""
+    if call.kind == "shell":
+        return " ".join(call.command.split())
+    return f"{call.name} {call.target}" if call.kind in ("edit", "web", "mcp") else ""
+
+
+def has_failed(call: Call) -> bool:
+    """The call failed, or a test, lint, type check or build inside it did."""
+    return call.status == "error" or any(run.outcome == "failed" for run in call.runs)

@@ -1,0 +1,55 @@
+"""Runs of tests, linters, type checkers, builds and formatters, and whether the last came after the last edit."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from msgspec import Struct
+
+from assay.sessions.calls import all_calls, made_edits
+from assay.types import Fact, Outcome, Purpose, Turn
+
+VERSION = 1
+
+PURPOSES: tuple[Purpose, ...] = tuple(p for p in get_args(Purpose) if p in ("test", "lint", "types", "build", "format"))
+
+
+class Runs(Struct, frozen=True, kw_only=True):
+    """Runs for one purpose."""
+
+    passed: int = 0
+    failed: int = 0
+    unknown: int = 0
+    """Runs of which neither exit code nor output told the outcome."""
+    last: Outcome | None = None
+    is_stale: bool = False
+    """The last run is older than the last edit."""
+
+
+class Checks(Fact):
+    checks: dict[str, Runs]
+
+
+def fact(turns: Sequence[Turn]) -> Checks:
+    seen: dict[str, list[tuple[int, Outcome | None]]] = {}
+    last_edit = -1
+    for place, call in enumerate(all_calls(turns)):
+        if made_edits(call):
+            last_edit = place
+        if call.status in ("rejected", "denied", "open"):
+            continue
+        for run in call.runs:
+            if run.purpose in PURPOSES:
+                seen.setdefault(run.purpose, []).append((place, run.outcome))
+    return Checks(checks={purpose: summary(runs, last_edit) for purpose, runs in sorted(seen.items())})
+
+
+def summary(runs: list[tuple[int, Outcome | None]], last_edit: int) -> Runs:
+    """The runs for one purpose, counted."""
+    outcomes = [outcome for _, outcome in runs]
+    return Runs(
+        passed=outcomes.count("passed"),
+        failed=outcomes.count("failed"),
+        unknown=outcomes.count(None),
+        last=outcomes[-1],
+        is_stale=runs[-1][0] < last_edit,
+    )

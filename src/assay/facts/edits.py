@@ -1,0 +1,38 @@
+"""Lines added and removed per file, from patches, and the files that were written."""
+
+from collections.abc import Sequence
+
+from assay.sessions.calls import all_calls, is_mutating, made_edits
+from assay.types import Fact, Turn
+
+VERSION = 1
+
+
+class Edits(Fact):
+    lines_added: int
+    lines_removed: int
+    net_lines: int
+    files: list[str]
+    """Files that edits and readable shell commands wrote, sorted."""
+    lines_by_file: dict[str, tuple[int, int]]
+    """Added and removed, for files whose lines are known."""
+
+
+def fact(turns: Sequence[Turn]) -> Edits:
+    lines: dict[str, tuple[int, int]] = {}
+    files: set[str] = set()
+    for call in all_calls(turns):
+        for edit in made_edits(call):
+            added, removed = lines.get(edit.path, (0, 0))
+            lines[edit.path] = (added + edit.added, removed + edit.removed)
+        if call.runs and is_mutating(call):
+            files.update(path for run in call.runs for path in run.paths)
+    added = sum(pair[0] for pair in lines.values())
+    removed = sum(pair[1] for pair in lines.values())
+    return Edits(
+        lines_added=added,
+        lines_removed=removed,
+        net_lines=added - removed,
+        files=sorted(files | lines.keys()),
+        lines_by_file=dict(sorted(lines.items())),
+    )

@@ -1,0 +1,40 @@
+"""Programming languages of the lines written, by file name."""
+
+import tomllib
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePosixPath
+
+from assay.sessions.calls import all_calls, made_edits
+from assay.types import Fact, Turn
+
+VERSION = 1
+
+
+class Languages(Fact):
+    programming_languages: dict[str, int]
+    """Lines added in each, most first."""
+
+
+def fact(turns: Sequence[Turn]) -> Languages:
+    lines: Counter[str] = Counter()
+    for call in all_calls(turns):
+        for edit in made_edits(call):
+            if language := language_of(edit.path):
+                lines[language] += edit.added
+    return Languages(programming_languages=dict(sorted(lines.items(), key=lambda pair: (-pair[1], pair[0]))))
+
+
+@cache
+def table() -> dict[str, str]:
+    """Language by file ending or name."""
+    text = files("assay.facts").joinpath("languages.toml").read_text("utf-8")
+    return {ending: language for language, endings in tomllib.loads(text).items() for ending in endings}
+
+
+def language_of(path: str) -> str | None:
+    """The language a file is written in, as far as its name tells."""
+    name = PurePosixPath(path.replace("\\", "/")).name.lower()
+    return table().get(name) or table().get(PurePosixPath(name).suffix)

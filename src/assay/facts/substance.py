@@ -1,0 +1,26 @@
+"""The substance floor: did anything happen that is worth judging?"""
+
+from collections.abc import Sequence
+
+from assay.sessions.calls import all_calls, is_mutating, net_lines
+from assay.types import Fact, Turn
+
+VERSION = 1
+
+MIN_TURNS = 3
+MIN_NET_LINES = 10
+MIN_MUTATING_CALLS = 1
+
+
+class Substance(Fact):
+    mutating_calls: int
+    substance: bool
+    """At least 3 turns, or 10 net lines, or one mutating call."""
+
+
+def fact(turns: Sequence[Turn]) -> Substance:
+    mutating = sum(is_mutating(call) for call in all_calls(turns))
+    added, removed = net_lines(turns)
+    asked = sum(turn.prompt is not None for turn in turns)
+    passes = asked >= MIN_TURNS or added - removed >= MIN_NET_LINES or mutating >= MIN_MUTATING_CALLS
+    return Substance(mutating_calls=mutating, substance=passes)

@@ -1,0 +1,123 @@
+"""Tokens by model and what they cost by a dated price list; an unknown model is unpriced, never free."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+from msgspec import Struct
+
+from assay.types import Fact, Spend, Turn, Usage
+
+VERSION = 1
+
+MILLION = 1_000_000
+EDITION = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?(?:\[1m\])?")
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+
+class TokensSpent(Fact):
+    tokens: Tokens
+    tokens_by_model: dict[str, Tokens]
+    cost_usd: float | None
+    """`None` where a model that spent tokens has no known price."""
+    unpriced_models: list[str]
+
+
+class Price(Struct, frozen=True, kw_only=True):
+    """USD per million tokens of the models whose name begins with `model`, from a day on."""
+
+    model: str
+    since: str
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+    cache_write_1h: float
+
+
+class PriceList(Struct, frozen=True, kw_only=True):
+    prices: list[Price]
+
+
+def fact(turns: Sequence[Turn]) -> TokensSpent:
+    by_model: dict[str, Usage] = {}
+    unpriced: set[str] = set()
+    cost = 0.0
+    for turn in turns:
+        for spend in turn.spends:
+            by_model[spend.model] = added(by_model.get(spend.model, Usage()), spend.usage)
+            price = price_of(spend.model, spend.at[:10])
+            if price is None and spend.usage != Usage():
+                unpriced.add(spend.model)
+            elif price is not None:
+                cost += cost_of(spend, price)
+    total = Usage()
+    for usage in by_model.values():
+        total = added(total, usage)
+    return TokensSpent(
+        tokens=tokens(total),
+        tokens_by_model={model: tokens(by_model[model]) for model in sorted(by_model)},
+        cost_usd=None if unpriced else round(cost, 6),
+        unpriced_models=sorted(unpriced),
+    )
+
+
+def tokens(usage: Usage) -> Tokens:
+    return Tokens(
+        input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write
+    )
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """Both together."""
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        cache_read=one.cache_read + other.cache_read,
+        cache_write=one.cache_write + other.cache_write,
+        cache_write_1h=one.cache_write_1h + other.cache_write_1h,
+    )
+
+
+def cost_of(spend: Spend, price: Price) -> float:
+    """USD for one response."""
+    usage = spend.usage
+    hour = min(usage.cache_write_1h, usage.cache_write)
+    return (
+        usage.input * price.input
+        + usage.output * price.output
+        + usage.cache_read * price.cache_read
+        + (usage.cache_write - hour) * price.cache_write
+        + hour * price.cache_write_1h
+    ) / MILLION
+
+
+@cache
+def price_list() -> tuple[Price, ...]:
+    """The list, longest names and latest days first."""
+    text = files("assay.facts").joinpath("prices.toml").read_text("utf-8")
+    listed = msgspec.convert(tomllib.loads(text), PriceList).prices
+    return tuple(sorted(listed, key=lambda price: (len(price.model), price.since), reverse=True))
+
+
+@cache
+def price_of(model: str, day: str) -> Price | None:
+    """The price that held on a day, by the longest name that fits."""
+    name = model.rsplit("/", 1)[-1].removeprefix("anthropic.").removeprefix("us.anthropic.").lower()
+    fitting = [price for price in price_list() if fits(name, price.model)]
+    longest = [price for price in fitting if price.model == fitting[0].model]
+    return next((price for price in longest if price.since <= day), None)
+
+
+def fits(name: str, listed: str) -> bool:
+    """Whether a model is the listed one, perhaps with a date behind its name; an unknown edition is not."""
+    return name.startswith(listed) and EDITION.fullmatch(name, len(listed)) is not None

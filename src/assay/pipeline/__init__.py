@@ -1,0 +1,8 @@
+"""The street as code: files are found, read, folded into turns, given facts and kept.
+
+`discover` finds files, `lines` and `decode` take them apart, `digest` reads one, `work` is what a worker
+process does, `pool` spreads it, `scan` wires it all and owns every write to the store.
+
+Takes paths; gives what changed; imports everything to its left. Only here, in `http` and in `llm`
+does anything wait, retry or run at the same time.
+"""

@@ -1,0 +1,137 @@
+"""What `assay doctor` looks at: places, versions, skips, and transcripts that will soon be deleted."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay.pipeline.discover import usual_roots
+from assay.pipeline.scan import Outcome
+from assay.stores.sql import Store
+from assay.types import Part
+
+PART = msgspec.msgpack.Decoder(Part).decode
+DAY_S = 86_400
+CLEANUP_DAYS = 30
+"""Claude Code deletes transcripts this many days after their last change, unless its settings say otherwise."""
+SOON_DAYS = 7
+
+
+class Where(Struct, frozen=True, kw_only=True):
+    """A folder that was looked at."""
+
+    agent: str
+    path: str
+    is_there: bool
+    files: int
+
+
+class Cleanup(Struct, frozen=True, kw_only=True):
+    """Transcripts that Claude Code will delete."""
+
+    settings: str
+    """The file with the setting `cleanupPeriodDays`."""
+    days: int
+    is_default: bool
+    soon: list[str]
+    """Transcripts that go within the next seven days."""
+
+
+class Health(Struct, frozen=True, kw_only=True):
+    """`assay doctor --json`."""
+
+    schema_version: int = 1
+    store: str
+    store_bytes: int
+    places: list[Where]
+    files: int
+    not_transcripts: int
+    gone: int
+    streams: int
+    lines_read: int
+    lines_skipped: int
+    skip_reasons: dict[str, int]
+    skips: list[tuple[str, int, str]]
+    unreadable: list[tuple[str, str]]
+    versions: dict[str, dict[str, int]]
+    """Files by agent and by version of the client."""
+    unknown_records: dict[str, int]
+    cleanup: list[Cleanup]
+
+
+def examine(store: Store, outcome: Outcome, env: Mapping[str, str], home: Path) -> Health:
+    """All that a person may want to know before trusting a number."""
+    rows = store.tally(outcome.roots)
+    skips = store.skipped(outcome.roots)
+    versions: dict[str, Counter[str]] = {}
+    unknown: Counter[str] = Counter()
+    for row in rows:
+        if row.source:
+            unknown.update({f"{row.agent} {name}": n for name, n in msgspec.json.decode(row.unknown).items()})
+            for version in PART(row.part).versions or ("unknown",):
+                versions.setdefault(row.agent, Counter())[version] += 1
+    there = [row for row in rows if row.gone_at is None]
+    return Health(
+        store=store.where,
+        store_bytes=os.path.getsize(store.where),
+        places=places(outcome, [row.path for row in there], env, home),
+        files=outcome.files,
+        not_transcripts=sum(not row.source for row in there),
+        gone=sum(row.gone_at is not None for row in rows),
+        streams=len(store.streams(outcome.roots)),
+        lines_read=sum(row.lines_read for row in rows),
+        lines_skipped=sum(row.lines_skipped for row in rows),
+        skip_reasons=dict(Counter(why for _, _, why in skips).most_common()),
+        skips=skips,
+        unreadable=list(outcome.unreadable),
+        versions={agent: dict(sorted(found.items())) for agent, found in sorted(versions.items())},
+        unknown_records=dict(unknown.most_common()),
+        cleanup=cleanups([(row.path, row.mtime_ns) for row in there], env, home),
+    )
+
+
+def places(outcome: Outcome, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[Where]:
+    """Every usual folder and every root of this scan, with what lies in it."""
+    known = {str(root): agent for agent, roots in usual_roots(env, home).items() for root in roots}
+    roots = dict.fromkeys([*known, *outcome.roots])
+    return [
+        Where(
+            agent=known.get(root, "given"),
+            path=root,
+            is_there=os.path.exists(root),
+            files=sum(path == root or path.startswith(os.path.realpath(root) + "/") for path in paths),
+        )
+        for root in roots
+        if os.path.realpath(root) == root or os.path.realpath(root) not in outcome.roots or root in known
+    ]
+
+
+class Settings(Struct):
+    cleanupPeriodDays: int | None = None  # noqa: N815
+
+
+def cleanups(files: Sequence[tuple[str, int]], env: Mapping[str, str], home: Path) -> list[Cleanup]:
+    """For each of Claude Code's folders: when it deletes, and what is next."""
+    found = []
+    for root in usual_roots(env, home).get("claude-code", []):
+        if root.is_dir():
+            settings = root.parent / "settings.json"
+            days = cleanup_days(settings)
+            period = CLEANUP_DAYS if days is None else days
+            inside = os.path.realpath(root) + "/"
+            limit_ns = (time.time() - (period - SOON_DAYS) * DAY_S) * 1e9
+            soon = sorted(path for path, mtime_ns in files if path.startswith(inside) and mtime_ns < limit_ns)
+            found.append(Cleanup(settings=str(settings), days=period, is_default=days is None, soon=soon))
+    return found
+
+
+def cleanup_days(settings: Path) -> int | None:
+    """What the settings say, or `None` where they say nothing that can be read."""
+    try:
+        return msgspec.json.decode(settings.read_bytes(), type=Settings).cleanupPeriodDays
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None

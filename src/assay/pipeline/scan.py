@@ -1,0 +1,162 @@
+"""Reads what is new in a set of files and brings the store up to date."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from assay.errors import Stopped
+from assay.pipeline import work
+from assay.pipeline.discover import File, Found
+from assay.pipeline.pool import each
+from assay.pipeline.work import Joining, Task, Unreadable
+from assay.stores.sql import Store
+from assay.stores.sql.settling import Settled, StreamFiles
+from assay.types import Known, Scanned
+
+ALONE_BYTES = 8 << 20
+"""Less than this is read faster than processes are started."""
+BATCH_BYTES, BATCH_FILES = 4 << 20, 64
+SETTLE_AT_ONCE = 200
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes done and the bytes there are."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What a scan did."""
+
+    roots: tuple[str, ...]
+    files: int
+    new: int
+    changed: int
+    gone: int
+    bytes_read: int
+    unreadable: tuple[tuple[str, str], ...]
+    """Files and folders that could not be opened, and why."""
+
+
+def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
+    """Read new and changed files, note vanished ones, settle the streams they belong to."""
+    known = store.known(found.roots)
+    changed = [file for file in found.files if not is_unchanged(file, known.get(file.path))]
+    gone = vanished(found, known)
+    back = [known[file.path].id for file in found.files if file.path in known and known[file.path].is_gone]
+    bytes_read = 0
+    unreadable = list(found.closed)
+    try:
+        for result in read_all(store, changed, known, jobs, progress):
+            if isinstance(result, Unreadable):
+                unreadable.append((result.path, result.why))
+            else:
+                bytes_read += result.bytes_read
+                store.keep(result, known.get(result.path))
+        store.mark_gone(back, gone=False)
+        store.mark_gone(gone, gone=True)
+        settle_all(store, jobs)
+    except KeyboardInterrupt:
+        raise Stopped("stopped; what was read is kept, run the same command again to go on") from None
+    new = sum(file.path not in known for file in changed)
+    return Outcome(
+        roots=found.roots,
+        files=len(found.files),
+        new=new,
+        changed=len(changed) - new,
+        gone=len(gone),
+        bytes_read=bytes_read,
+        unreadable=tuple(sorted(unreadable)),
+    )
+
+
+def is_unchanged(file: File, known: Known | None) -> bool:
+    """Whether the folder lists the file just as it was when it was read, by readers like ours."""
+    return (
+        known is not None
+        and (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
+        and known.version == work.version(known.source)
+    )
+
+
+def vanished(found: Found, known: dict[str, Known]) -> list[int]:
+    """Files that were there and are not; those in folders that can't be opened may still be there."""
+    there = {file.path for file in found.files}
+    closed = tuple(path for path, _ in found.closed)
+    return [
+        one.id
+        for path, one in known.items()
+        if path not in there and not one.is_gone and not (closed and path.startswith(closed))
+    ]
+
+
+def read_all(
+    store: Store, changed: Sequence[File], known: dict[str, Known], jobs: int, progress: Progress
+) -> Iterator[Scanned | Unreadable]:
+    """What reading the files gave, in the order in which they are done."""
+    offsets = {path: one.place.offset for path, one in known.items()}
+    sizes = {file.path: new_bytes(file, offsets.get(file.path, 0)) for file in changed}
+    total, done = sum(sizes.values()), 0
+    at_once = jobs if total > ALONE_BYTES else 1
+    progress(0, total)
+    for results in each(batches(store, changed, known, sizes), read_batch, at_once):
+        for result in results:
+            done += sizes[result.path]
+            yield result
+            progress(done, total)
+
+
+def new_bytes(file: File, offset: int) -> int:
+    """About how much there is to read."""
+    return file.size - offset if 0 <= offset <= file.size else file.size
+
+
+def batches(
+    store: Store, changed: Sequence[File], known: dict[str, Known], sizes: dict[str, int]
+) -> Iterator[list[Task]]:
+    """Tasks in portions worth handing to a process, the largest files first."""
+    batch: list[Task] = []
+    size = 0
+    for file in sorted(changed, key=lambda file: (-sizes[file.path], file.path)):
+        before = known.get(file.path)
+        grew = before and before.source and before.version == work.version(before.source) and before.place.offset
+        batch.append(Task(path=file.path, before=store.kept(before, file.path) if before and grew else None))
+        size += sizes[file.path]
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
+    """What a worker does with a portion."""
+    return [work.read(task) for task in tasks]
+
+
+def settle_all(store: Store, jobs: int) -> None:
+    """Establish the facts of all streams whose files changed."""
+    waiting = store.unsettled()
+    simple = [Settled(stream=one) for one in waiting if one.is_simple]
+    for start in range(0, len(simple), SETTLE_AT_ONCE):
+        store.settle(simple[start : start + SETTLE_AT_ONCE])
+    joined = [one for one in waiting if not one.is_simple]
+    at_once = jobs if len(joined) > SETTLE_AT_ONCE else 1
+    done: list[Settled] = []
+    for settled in each((with_files(store, one) for one in joined), settle_one, at_once):
+        done.append(settled)
+        if len(done) >= SETTLE_AT_ONCE:
+            store.settle(done)
+            done = []
+    if done:
+        store.settle(done)
+
+
+def with_files(store: Store, stream: StreamFiles) -> tuple[StreamFiles, Joining]:
+    """A stream with its files."""
+    kept = store.pieces(stream)
+    return stream, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)
+
+
+def settle_one(task: tuple[StreamFiles, Joining]) -> Settled:
+    """What a worker does with a stream of several files."""
+    stream, joining = task
+    joined = work.settle(joining)
+    return Settled(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at)

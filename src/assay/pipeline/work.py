@@ -1,0 +1,116 @@
+"""What a worker process does with one file: read it, establish its facts, hand back rows to keep."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay import facts
+from assay.pipeline.digest import Counts, Digest, digest
+from assay.sessions.join import Piece, join, keys
+from assay.sources import source
+from assay.types import Part, Scanned, Turn
+
+ENCODE = msgspec.msgpack.Encoder().encode
+DECODE = msgspec.msgpack.Decoder(Turn).decode
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """A file to read, with what is kept of it where only its new bytes are wanted."""
+
+    path: str
+    before: Scanned | None = None
+
+
+class Unreadable(Struct, frozen=True, kw_only=True):
+    """A file that could not be opened or read, and why."""
+
+    path: str
+    why: str
+
+
+def read(task: Task) -> Scanned | Unreadable:
+    """Read one file; a file that can't be read is an answer, not an error."""
+    try:
+        found = digest(Path(task.path), restored(task.before) if task.before else None)
+    except OSError as error:
+        return Unreadable(path=task.path, why=error.strerror or str(error))
+    return scanned(task.path, found)
+
+
+def scanned(path: str, found: Digest) -> Scanned:
+    """Rows for the store."""
+    is_stream = any(turn.prompt or turn.calls or turn.spends or turn.replies for turn in found.turns)
+    changed = found.changed if found.is_continued else range(len(found.turns))
+    turns: Sequence[Turn] = () if found.part and found.part.is_warmup else found.turns
+    return Scanned(
+        path=path,
+        source=found.source,
+        version=version(found.source),
+        place=found.place,
+        lines_read=found.counts.read,
+        lines_skipped=found.counts.skipped,
+        bytes_read=found.counts.bytes_read,
+        skips=found.skips,
+        tail=found.tail,
+        part=found.part,
+        is_stream=is_stream,
+        is_continued=found.is_continued,
+        bodies=tuple((n, found.turns[n].at, ENCODE(found.turns[n])) for n in sorted(changed)),
+        keys=tuple(sorted(keys(found.turns))),
+        facts=facts.to_json(facts.establish(turns)) if is_stream else b"{}",
+        prompts_at=prompts_at(turns),
+        unknown=found.unknown,
+        state=found.state,
+    )
+
+
+def restored(before: Scanned) -> Digest:
+    """What was kept of a file, as a digest to go on from."""
+    return Digest(
+        source=before.source,
+        version=source(before.source).VERSION,
+        place=before.place,
+        counts=Counts(read=before.lines_read, skipped=before.lines_skipped),
+        skips=before.skips,
+        tail=before.tail,
+        part=before.part,
+        turns=tuple(DECODE(body) for _, _, body in before.bodies),
+        unknown=before.unknown,
+        state=before.state,
+    )
+
+
+def version(name: str) -> str:
+    """Changes when the file would be read, or its facts established, in another way."""
+    return f"{name}@{source(name).VERSION};{facts.version()}" if name else f"none;{facts.version()}"
+
+
+def prompts_at(turns: Sequence[Turn]) -> tuple[str, ...]:
+    """The record timestamps of the human prompts."""
+    return tuple(turn.prompt.at for turn in turns if turn.prompt)
+
+
+class Joining(Struct, frozen=True, kw_only=True):
+    """The files of a stream that must be joined, as kept."""
+
+    pieces: tuple[tuple[str, Part, tuple[bytes, ...]], ...]
+    elsewhere: frozenset[int] = frozenset()
+
+
+class Joined(Struct, frozen=True, kw_only=True):
+    facts: bytes
+    prompts_at: tuple[str, ...]
+
+
+def pieces_of(joining: Joining) -> list[Piece]:
+    """The kept files, decoded."""
+    return [(path, part, tuple(DECODE(body) for body in bodies)) for path, part, bodies in joining.pieces]
+
+
+def settle(joining: Joining) -> Joined:
+    """Facts of a stream of several files, or of one whose turns partly belong elsewhere."""
+    turns = join(pieces_of(joining), joining.elsewhere).turns
+    return Joined(facts=facts.to_json(facts.establish(turns)), prompts_at=prompts_at(turns))
+

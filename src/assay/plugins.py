@@ -1,0 +1,29 @@
+"""Finds the inhabitants of a room: our own files first, then entry points of other packages."""
+
+import importlib
+import pkgutil
+from functools import cache
+from importlib.metadata import entry_points
+from types import ModuleType
+
+from assay.errors import BadInput
+
+
+@cache
+def names(kind: str) -> tuple[str, ...]:
+    """Names of all that can be found in a room, sorted."""
+    room = importlib.import_module(f"assay.{kind}")
+    ours = {module.name for module in pkgutil.iter_modules(room.__path__)}
+    return tuple(sorted(ours | {point.name for point in entry_points(group=f"assay.{kind}")}))
+
+
+@cache
+def find(kind: str, name: str) -> ModuleType:
+    """The module `name` of the room `kind`, ours or a plugin's."""
+    room = importlib.import_module(f"assay.{kind}")
+    if any(module.name == name for module in pkgutil.iter_modules(room.__path__)):
+        return importlib.import_module(f"assay.{kind}.{name}")
+    for point in entry_points(group=f"assay.{kind}", name=name):
+        module: ModuleType = point.load()
+        return module
+    raise BadInput(f"no {kind} called {name!r}; there are: {', '.join(names(kind))}")

@@ -1,0 +1,82 @@
+"""The report of `assay doctor`."""
+
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from assay.reports.safe import one_line
+from assay.reports.terminal import short
+
+MOST = 10
+GOOD, BAD, NOTE = "green", "red", "yellow"
+
+
+def report(health: dict[str, Any]) -> Group:
+    """Sections, worst news in colour."""
+    return Group(
+        *section("Looked in", [place(one) for one in health["places"]]),
+        *section("Store", [Text(f"{health['store']}  {short(health['store_bytes'])}B")]),
+        *section("Read", read(health)),
+        *section("Client versions", versions(health["versions"])),
+        *section("Skipped", skips(health)),
+        *section("Record types not understood", counts(health["unknown_records"])),
+        *section("Clean-up by Claude Code", [line for one in health["cleanup"] for line in cleanup(one)]),
+    )
+
+
+def section(title: str, lines: list[Text]) -> list[Text]:
+    """A title and its lines; nothing where there are none."""
+    if not lines:
+        return []
+    return [Text(title, "bold"), *(Text("  ").append_text(line) for line in lines), Text("")]
+
+
+def place(one: dict[str, Any]) -> Text:
+    if not one["is_there"]:
+        return Text(f"{one['path']}  (not there)", "dim")
+    return Text(f"{one['path']}  {one['agent']}, {one['files']} files")
+
+
+def read(health: dict[str, Any]) -> list[Text]:
+    lines = [
+        Text(f"{health['files']} files, {health['streams']} streams", GOOD),
+        Text(f"{health['lines_read']:,} lines read, {health['lines_skipped']:,} skipped"),
+    ]
+    if health["not_transcripts"]:
+        lines.append(Text(f"{health['not_transcripts']} files are no transcripts", NOTE))
+    if health["gone"]:
+        lines.append(Text(f"{health['gone']} files were deleted since; what was read of them is kept", NOTE))
+    return lines
+
+
+def versions(found: dict[str, dict[str, int]]) -> list[Text]:
+    return [Text(f"{agent}: " + ", ".join(f"{one_line(v, 20)} ({n})" for v, n in by.items())) for agent, by in found.items()]
+
+
+def skips(health: dict[str, Any]) -> list[Text]:
+    lines = [Text(f"{path}: {why}", BAD) for path, why in health["unreadable"]]
+    lines += [
+        Text(f"{one_line(path, 200)}{f':{line}' if line else ''}  {one_line(why, 120)}", NOTE)
+        for path, line, why in health["skips"][:MOST]
+    ]
+    if len(health["skips"]) > MOST:
+        lines.append(Text(f"and {len(health['skips']) - MOST} more; --json lists them all", NOTE))
+    return lines
+
+
+def counts(found: dict[str, int]) -> list[Text]:
+    return [Text(f"{one_line(name, 60)}: {n}") for name, n in list(found.items())[:MOST]]
+
+
+def cleanup(one: dict[str, Any]) -> list[Text]:
+    """When transcripts are deleted, which go next, and the setting that keeps them."""
+    source = "its default" if one["is_default"] else f"set in {one['settings']}"
+    lines = [Text(f"deletes transcripts {one['days']} days after their last change ({source})")]
+    if one["soon"]:
+        lines.append(Text(f"{len(one['soon'])} will be deleted within 7 days or are overdue:", BAD))
+        lines += [Text(f"  {path}", NOTE) for path in one["soon"][:MOST]]
+        if len(one["soon"]) > MOST:
+            lines.append(Text(f"  and {len(one['soon']) - MOST} more", NOTE))
+    lines.append(Text(f'to keep them, put "cleanupPeriodDays": 3650 into {one["settings"]}'))
+    return lines

@@ -1,0 +1,149 @@
+"""What a person sees in the terminal."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.reports.safe import one_line, safe
+from assay.types import Call, Stream, Summary, Turn
+
+GLYPHS = {
+    "ok": ("✓", "green"),
+    "error": ("✗", "red"),
+    "rejected": ("⊘", "yellow"),
+    "denied": ("⊘", "yellow"),
+    "interrupted": ("!", "yellow"),
+    "open": ("…", "dim"),
+}
+UNKNOWN = "–"
+
+
+def streams(listed: Sequence[Summary]) -> Table:
+    """A table of streams."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("began", "stream", "agent", "project"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    for name in ("prompts", "calls", "lines", "tests", "commits", "tokens", "USD"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1, min_width=16)
+    for one in listed:
+        table.add_row(*stream_row(one))
+    return table
+
+
+def stream_row(one: Summary) -> list[Text]:
+    facts = msgspec.json.decode(one.facts)
+    tokens = facts["tokens"]
+    lines = Text.assemble((f"+{facts['lines_added']}", "green"), " ", (f"-{facts['lines_removed']}", "red"))
+    title = Text(one_line(one.title, 200) or "(nobody said anything)")
+    if one.is_gone:
+        title = Text.assemble(("file deleted · ", "yellow"), title)
+    return [
+        Text(moment(one.began_at)),
+        Text(one_line(one.id, 8).rstrip("…"), "cyan"),
+        Text(one_line(one.agent, 12)),
+        Text(one_line(project(one.project), 20)),
+        Text(str(one.turns)),
+        Text(str(facts["tool_calls"])),
+        lines if facts["lines_added"] or facts["lines_removed"] else Text(UNKNOWN, "dim"),
+        tests(facts),
+        Text(str(facts["commit_runs"] or UNKNOWN)),
+        Text(short(sum(tokens.values()))),
+        Text(UNKNOWN if facts["cost_usd"] is None else f"{facts['cost_usd']:.2f}"),
+        title,
+    ]
+
+
+def tests(facts: dict[str, Any]) -> Text:
+    """How the last test run ended; a star where files were edited since."""
+    runs = facts["checks"].get("test")
+    if not runs:
+        return Text(UNKNOWN, "dim")
+    star = "*" if runs["is_stale"] else ""
+    glyph, style = {"passed": ("✓", "green"), "failed": ("✗", "red")}.get(runs["last"] or "", ("?", "yellow"))
+    return Text(glyph + star, style)
+
+
+def moment(stamp: str) -> str:
+    """A record's time in the reader's own time zone."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return one_line(stamp, 16) or UNKNOWN
+
+
+def project(cwd: str) -> str:
+    return PurePosixPath(cwd.replace("\\", "/")).name or UNKNOWN
+
+
+def short(number: int) -> str:
+    """1234567 as 1.2M."""
+    for limit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{sign}"
+    return str(number)
+
+
+def stream(one: Summary, whole: Stream) -> Group:
+    """One stream, turn by turn."""
+    facts = msgspec.json.decode(one.facts)
+    head = Text.assemble(
+        (safe(one.id), "bold cyan"), f"  {safe(one.agent)}  {safe(one.project)}  {safe(one.branch)}\n",
+        f"{moment(one.began_at)} to {moment(one.ended_at)} · {one.turns} prompts · {facts['tool_calls']} calls · ",
+        f"+{facts['lines_added']} -{facts['lines_removed']} lines in {len(facts['lines_by_file'])} files · ",
+        f"{short(sum(facts['tokens'].values()))} tokens · ", cost(facts), "\n",
+    )  # fmt: skip
+    parts: list[Any] = [head]
+    for number, turn in enumerate(whole.turns, 1):
+        parts += [turn_head(number, turn), Padding(turn_body(turn), (0, 0, 1, 3))]
+    return Group(*parts)
+
+
+def cost(facts: dict[str, Any]) -> str:
+    if facts["cost_usd"] is not None:
+        return f"USD {facts['cost_usd']:.2f}"
+    return "unpriced: " + ", ".join(one_line(model, 40) for model in facts["unpriced_models"])
+
+
+def turn_head(number: int, turn: Turn) -> Text:
+    if turn.prompt is None:
+        return Text(f"{number:>2} {moment(turn.at)}  (no prompt)", "dim")
+    kind = "" if turn.prompt.kind == "typed" else f"[{turn.prompt.kind}] "
+    return Text.assemble(
+        (f"{number:>2} ", "bold"), (f"{moment(turn.at)}  ", "dim"), (kind, "magenta"), (safe(turn.prompt.text), "bold")
+    )
+
+
+def turn_body(turn: Turn) -> Group:
+    rows: list[Text] = [Text(f"⚑ {mark.kind} {one_line(mark.detail, 80)}", "yellow") for mark in turn.marks]
+    rows += [call_line(call) for call in turn.calls]
+    if turn.replies:
+        rows.append(Text(safe(turn.replies[-1].text)))
+    return Group(*rows)
+
+
+def call_line(call: Call) -> Text:
+    """A call on one line: how it ended, what it was."""
+    glyph, style = GLYPHS[call.status]
+    lines = "".join(f" +{edit.added} -{edit.removed}" for edit in call.edits[:1])
+    by = f"  ({one_line(call.by, 12)})" if call.by else ""
+    checks = "".join(f" {run.purpose} {run.outcome or 'unknown'}" for run in call.runs if run.purpose)
+    what = one_line(call.command or call.target, 100)
+    return Text.assemble(
+        (f"{glyph} ", style), (f"{one_line(call.name, 30)} ", "dim"), what, (lines, "green"), (checks, "blue"), (by, "dim")
+    )
+
+
+def doubts(console: Console, skipped: Iterable[tuple[str, int, str]], unreadable: Sequence[tuple[str, str]]) -> None:
+    """A line about what could not be read, where there is anything."""
+    count = sum(1 for _ in skipped)
+    if count or unreadable:
+        said = [f"{count} skips" if count else "", f"{len(unreadable)} unreadable" if unreadable else ""]
+        console.print(Text(f"{', '.join(filter(None, said))}: `assay doctor` says where and why", "yellow"))

@@ -1,0 +1,137 @@
+"""The files of one stream, joined: copies dropped, sub-agents put into the turn that started them."""
+
+from collections.abc import Iterable, Sequence, Set
+
+from msgspec.structs import replace
+
+from assay.sessions.turns import Draft
+from assay.types import Call, Part, Spend, Stream, Turn
+
+Piece = tuple[str, Part, Sequence[Turn]]
+"""A file: its path, what it says of the stream, its turns."""
+
+NOTHING: Set[int] = frozenset()
+
+
+def keys(turns: Iterable[Turn]) -> set[int]:
+    """Identities by which copies of these turns are found in other files."""
+    found: set[int] = set()
+    for turn in turns:
+        if turn.prompt:
+            found.add(turn.prompt.key)
+        found.update(spend.key for spend in turn.spends)
+        found.update(call.of for call in turn.calls if call.of)
+    return found
+
+
+def precedence(path: str, part: Part) -> tuple[bool, str, str, str]:
+    """Who owns what several files hold: main agents before sub-agents, then the file begun first."""
+    return bool(part.by), part.began_at, part.stream, path
+
+
+def join(pieces: Iterable[Piece], elsewhere: Set[int] = NOTHING) -> Stream:
+    """One stream of its files, without what belongs to a stream `elsewhere`."""
+    ordered = sorted(pieces, key=lambda piece: precedence(piece[0], piece[1]))
+    first = ordered[0][1]
+    joiner = Joiner(elsewhere)
+    for _, part, turns in ordered:
+        if part.is_warmup:
+            continue
+        if part.by:
+            joiner.attach(part, turns)
+        else:
+            joiner.append(turns)
+    return Stream(
+        id=first.stream,
+        agent=first.agent,
+        files=tuple(path for path, _, _ in ordered),
+        about=first,
+        turns=tuple(draft.frozen() for draft in joiner.drafts),
+    )
+
+
+class Joiner:
+    """Puts turns together and remembers what is there already."""
+
+    def __init__(self, elsewhere: Set[int]) -> None:
+        self.drafts: list[Draft] = []
+        self.elsewhere = elsewhere
+        self.prompts: dict[int, Draft] = {}
+        self.spends: dict[int, tuple[Draft, int]] = {}
+        self.calls: dict[str, tuple[Draft, int]] = {}
+
+    def append(self, turns: Sequence[Turn]) -> None:
+        """Add the turns of a main file."""
+        for turn in turns:
+            key = turn.prompt.key if turn.prompt else None
+            if key is not None and key in self.prompts:
+                self.add(self.prompts[key], turn, "")
+                continue
+            draft = Draft(at=turn.at, ended_at=turn.ended_at)
+            is_copy = key is not None and key in self.elsewhere
+            if turn.prompt and not is_copy:
+                draft.prompt = turn.prompt
+            added = self.add(draft, turn, "")
+            if is_copy and not added:
+                continue
+            if not is_copy and not added and turn.calls and turn.spends:
+                continue  # rewritten under a fresh id, but all that it did is known
+            self.drafts.append(draft)
+            if key is not None and not is_copy:
+                self.prompts[key] = draft
+
+    def add(self, draft: Draft, turn: Turn, by: str) -> bool:
+        """Put into a draft what is new in a turn; whether there was anything."""
+        is_new = False
+        for spend in turn.spends:
+            if spend.key not in self.elsewhere:
+                is_new |= self.add_spend(draft, spend, by)
+        for call in turn.calls:
+            if call.of not in self.elsewhere:
+                is_new |= self.add_call(draft, call, by)
+        if not by and (is_new or (turn.prompt is not None and draft.prompt is turn.prompt)):
+            have = {(reply.at, reply.text) for reply in draft.replies}
+            draft.replies.extend(reply for reply in turn.replies if (reply.at, reply.text) not in have)
+            draft.marks.extend(mark for mark in turn.marks if mark not in draft.marks)
+            draft.ended_at = max(draft.ended_at, turn.ended_at)
+        return is_new
+
+    def add_spend(self, draft: Draft, spend: Spend, by: str) -> bool:
+        """Add tokens, or mend a report that an echo cut short."""
+        if place := self.spends.get(spend.key):
+            have = place[0].spends[place[1]]
+            if spend.usage.output > have.usage.output:
+                place[0].spends[place[1]] = replace(have, usage=spend.usage)
+            return False
+        self.spends[spend.key] = (draft, len(draft.spends))
+        draft.spends.append(replace(spend, by=spend.by or by) if by else spend)
+        return True
+
+    def add_call(self, draft: Draft, call: Call, by: str) -> bool:
+        """Add a call, or the result that was missing."""
+        if place := self.calls.get(call.id):
+            if place[0].calls[place[1]].status == "open" and call.status != "open":
+                place[0].calls[place[1]] = replace(call, by=call.by or by)
+            return False
+        self.calls[call.id] = (draft, len(draft.calls))
+        draft.calls.append(replace(call, by=call.by or by) if by else call)
+        return True
+
+    def attach(self, part: Part, turns: Sequence[Turn]) -> None:
+        """Add a sub-agent's turns to the turn that started it."""
+        draft = self.starter(part)
+        for turn in turns:
+            self.add(draft, turn, part.by)
+
+    def starter(self, part: Part) -> Draft:
+        """The turn with the call that started the sub-agent, else the one that ran at that time."""
+        earlier: Draft | None = None
+        for draft in self.drafts:
+            if any(call.agent == part.by for call in draft.calls):
+                return draft
+            if draft.at <= part.began_at or earlier is None:
+                earlier = draft
+        if earlier is None:
+            earlier = Draft(at=part.began_at, ended_at=part.ended_at)
+            self.drafts.append(earlier)
+        return earlier

@@ -1,0 +1,146 @@
+"""How runs went: by the exit code where it speaks for them, else by what their tools said."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from msgspec import structs
+
+from assay.sessions.shell.classify import STATUS_PRINTER
+from assay.sessions.shell.commits import commit_ids
+from assay.types import Outcome, Run
+
+# Summaries stand at the end; a test run's whole log is not worth searching.
+_HEAD_CHARS: Final = 40_000
+_TAIL_CHARS: Final = 160_000
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?=\n)")
+_STATUS_LINE = re.compile(r"^[^\n\d]{0,40}?(?<![\d.])(\d{1,3})[\s\"'=*)\]-]*$", re.MULTILINE)
+# They print something whenever they find something, so silence is an answer.
+_SILENT: Final = frozenset({"tsc", "vue-tsc", "eslint", "shellcheck"})
+_PASSES_ON: Final = frozenset({"cd", "head", "tail", "cat", "export", "pushd", "set"})
+
+
+class _Mark(NamedTuple):
+    by: frozenset[str]
+    purposes: frozenset[str]
+    pattern: re.Pattern[str]
+
+
+class _Seen(NamedTuple):
+    """Marks found in an output: the last word, and whether they disagree."""
+
+    outcome: Outcome | None
+    is_mixed: bool
+
+
+@cache
+def _marks() -> tuple[tuple[_Mark, ...], frozenset[str]]:
+    document = tomllib.loads((Path(__file__).parent / "marks.toml").read_text(encoding="utf-8"))
+    marks: list[_Mark] = []
+    for entry in document["mark"]:
+        kinds = "|".join(f"(?P<{kind}>{entry[kind]})" for kind in ("failed", "passed", "weak") if kind in entry)
+        pattern = re.compile(rf"^(?:{kinds})$", re.MULTILINE)
+        marks.append(_Mark(frozenset(entry["by"].split()), frozenset(entry["for"]), pattern))
+    return tuple(marks), frozenset(name for mark in marks for name in mark.by)
+
+
+def _reported(run: Run, output: str) -> _Seen:
+    """What the output says of a run of this kind."""
+    marks, owners = _marks()
+    found: list[tuple[int, str]] = []
+    for mark in marks:
+        if run.purpose in mark.purposes and (run.program in mark.by or _is_general(run.program, owners)):
+            found.extend((match.start(), match.lastgroup or "") for match in mark.pattern.finditer(output))
+    if run.purpose in ("commit", "revert") and commit_ids(output):
+        found.append((len(output), "passed"))
+    last: Outcome | None = None
+    for _, kind in sorted(found):
+        if kind != "weak":
+            last = "failed" if kind == "failed" else "passed"
+        elif last is None:
+            last = "passed"
+    return _Seen(last, len({kind == "failed" for _, kind in found}) > 1)
+
+
+_RUNNERS: Final = frozenset(
+    "npm yarn pnpm bun make gmake just task mise turbo nx rake composer hatch poetry uv python python3 node mvn gradle".split()
+)
+
+
+def _is_general(program: str, owners: frozenset[str]) -> bool:
+    """Does it run tools of any kind, so that their marks are its own?"""
+    return program in _RUNNERS or program not in owners
+
+
+def _printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None:
+    """What `echo $?` after this run printed, if it is the last thing that did."""
+    for later, run in enumerate(runs[at + 1 :], at + 1):
+        if run.program == STATUS_PRINTER:
+            if any(each.program == STATUS_PRINTER for each in runs[later + 1 :]):
+                return None
+            return _status_in(output, is_last=later == len(runs) - 1)
+        if run.purpose is not None:
+            return None
+    return None
+
+
+def _status_in(output: str, *, is_last: bool) -> Outcome | None:
+    lines = output.rstrip().rsplit("\n", 1 if is_last else 30)
+    for line in reversed(lines[-1:] if is_last else lines):
+        match = _STATUS_LINE.match(line.strip())
+        if match and (is_last or re.search(r"exit|status|rc|code", line, re.IGNORECASE)):
+            return "passed" if int(match[1]) == 0 else "failed"
+    return None
+
+
+def conclude(runs: tuple[Run, ...], exit_code: int | None, failed: bool, output: str) -> tuple[Run, ...]:
+    """The same runs with the outcome of those that have a purpose; `None` stays where nothing tells."""
+    if all(run.purpose is None for run in runs):
+        return runs
+    is_good = exit_code == 0 and not failed
+    is_bad = failed if exit_code is None else exit_code != 0
+    text = ""
+    concluded: list[Run] = []
+    for at, run in enumerate(runs):
+        if run.purpose is None:
+            concluded.append(run)
+            continue
+        outcome = _by_exit(run, is_good, is_bad)
+        if outcome is None:
+            text = text or _readable(output)
+            outcome = _by_output(runs, at, text)
+            if outcome is None and is_bad and run.told_by == "exit":
+                outcome = "failed"
+        concluded.append(structs.replace(run, outcome=outcome))
+    return tuple(concluded)
+
+
+def _by_exit(run: Run, is_good: bool, is_bad: bool) -> Outcome | None:
+    if is_good and run.told_by != "output":
+        return "passed"
+    return "failed" if is_bad and run.told_by == "exit" else None
+
+
+def _by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | None:
+    run = runs[at]
+    if (printed := _printed_status(runs, at, output)) is not None:
+        return printed
+    seen = _reported(run, output)
+    # Of several runs of one kind only the last may claim the last word.
+    is_last = not any(later.purpose == run.purpose for later in runs[at + 1 :])
+    if seen.outcome is not None:
+        return seen.outcome if is_last or not seen.is_mixed else None
+    if not output.strip() and run.program in _SILENT:
+        others = [other.program for other in runs if other is not run]
+        return "passed" if all(program in _PASSES_ON for program in others) else None
+    return None
+
+
+def _readable(output: str) -> str:
+    """Without colours, and without the middle of a very long log."""
+    if len(output) > _HEAD_CHARS + _TAIL_CHARS:
+        output = output[:_HEAD_CHARS] + "\n" + output[-_TAIL_CHARS:]
+    return _ESCAPES.sub("", output) if "\x1b" in output or "\r" in output else output

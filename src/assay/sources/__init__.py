@@ -1,0 +1,58 @@
+"""Sources turn the records of one format into events.
+
+A source is a module or package here (or an entry point `assay.sources`) with
+
+- `AGENT`: the agent whose transcripts it reads, and `VERSION`, raised when it reads differently;
+- `roots(env, home)`: where that agent keeps its transcripts;
+- `claims(head)`: whether the first bytes of a file look like its format;
+- `Record`: the msgspec type one line is decoded into;
+- `Reader`: a msgspec Struct whose `take(record, emit)` turns records into events, in file order.
+  All it remembers between records is in its fields, so that reading can stop after any line and
+  go on in another process.
+
+Takes bytes that are already decoded; gives `assay.types` events; imports only types, errors and plugins.
+Sources do not know each other.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from assay.plugins import find, names
+from assay.types import Event
+
+Emit = Callable[[Event], None]
+
+
+class Reads(Protocol):
+    """The part of a `Reader` that the pipeline uses."""
+
+    unknown: dict[str, int]
+
+    def take(self, record: Any, emit: Emit) -> None:
+        """Turn one record into events."""
+
+
+class Source(Protocol):
+    """What a module in this room offers."""
+
+    AGENT: str
+    VERSION: int
+    Record: Any
+    Reader: type[Reads]
+
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        """Folders in which the agent keeps its transcripts."""
+
+    def claims(self, head: bytes) -> bool:
+        """Whether a file that begins so is ours."""
+
+
+def source(name: str) -> Source:
+    """The source called `name`."""
+    return cast(Source, find("sources", name))
+
+
+def sources() -> dict[str, Source]:
+    """All sources by name."""
+    return {name: source(name) for name in names("sources")}

@@ -1,0 +1,35 @@
+"""Claude Code transcripts: `~/.claude/projects/<folder>/<session id>.jsonl`, sub-agents beside them."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.sources.claude_code.reader import Reader
+from assay.sources.claude_code.records import Record
+
+__all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
+
+AGENT = "claude-code"
+VERSION = 1
+
+ENVELOPE = re.compile(rb'"(?:sessionId|leafUuid|snapshot|isSidechain|parentUuid)"\s*:')
+TYPE = re.compile(
+    rb'"type"\s*:\s*"(?:user|assistant|system|summary|progress|attachment|queue-operation|mode|'
+    rb"file-history-snapshot|file-history-delta|permission-mode|last-prompt|ai-title|custom-title|"
+    rb'agent-name|pr-link|bridge-session|atis-latch|tools-used|cost-state|api-request[a-z-]*)"'
+)
+
+
+def roots(env: Mapping[str, str], home: Path) -> list[Path]:
+    """`projects` in each of `CLAUDE_CONFIG_DIR` (a comma may part several), else in the usual two places."""
+    configured = [Path(part.strip()).expanduser() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
+    folders = configured or [home / ".claude", home / ".config" / "claude"]
+    return [folder / "projects" for folder in folders]
+
+
+def claims(head: bytes) -> bool:
+    """Claude Code's envelope on one of its record types, in the first line that has any."""
+    for line in head.split(b"\n")[:20]:
+        if line.lstrip()[:1] == b"{" and TYPE.search(line) and ENVELOPE.search(line):
+            return b'"payload"' not in line[:200] or b'"sessionId"' in line
+    return False

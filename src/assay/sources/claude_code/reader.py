@@ -1,0 +1,310 @@
+"""Claude Code records to events, in file order."""
+
+import re
+
+import msgspec
+from msgspec import Struct
+
+from assay.sources import Emit
+from assay.sources.claude_code import prompts, tools
+from assay.sources.claude_code.records import Block, Echo, Message, Record, TokenUsage
+from assay.types import About, Mark, Prompt, Reply, Spend, Usage, key_of
+
+QUIET = frozenset(
+    """file-history-snapshot file-history-delta summary last-prompt mode permission-mode bridge-session
+    atis-latch agent-name api-request api-request-shape api-request-blob cost-state tools-used
+    agent-color agent-setting task-summary worktree-state content-replacement attribution-snapshot
+    marble-origami-commit speculation-accept relocated started result""".split()
+)
+"""Record types that are known and hold nothing for us."""
+
+QUIET_SYSTEM = frozenset(
+    """stop_hook_summary turn_duration informational local_command microcompact_boundary away_summary
+    model_refusal_no_fallback bridge_status memory_saved scheduled_task_fire permission_retry
+    agents_killed api_metrics snip_boundary hook_additional_context""".split()
+)
+
+TEXT = msgspec.json.Decoder(str)
+CLEAR = re.compile(r"<command-name>\s*/clear\s*</command-name>")
+
+
+class Waiting(Struct):
+    """A prompt typed while the agent worked, not yet taken up."""
+
+    at: str
+    text: str
+
+
+class Reader(Struct):
+    """Remembers, between two records, only what the next one needs."""
+
+    unknown: dict[str, int] = {}
+    began_at: str = ""
+    stream: str = ""
+    cwd: str = ""
+    branch: str = ""
+    version: str = ""
+    origin: str = ""
+    is_begun: bool = False
+    by: str = ""
+    is_compacted: bool = False
+    """A compaction boundary was read, its summary not yet."""
+    last_spend: Spend | None = None
+    queue: list[Waiting] = []
+    steered: list[str] = []
+    """Texts of queued prompts that were delivered, in case a later record repeats them."""
+
+    def take(self, record: Record, emit: Emit) -> None:
+        """Turn one record into events."""
+        kind = record.type
+        if not self.began_at and record.timestamp:
+            self.began_at = record.timestamp
+            emit(About(at=self.began_at))
+        if kind in ("assistant", "user", "system", "attachment", "progress"):
+            self.place(record, emit)
+        if kind == "assistant":
+            self.assistant(record, emit)
+        elif kind == "user":
+            self.user(record, emit)
+        elif kind == "progress":
+            self.progress(record, emit)
+        elif kind == "system":
+            self.system(record, emit)
+        elif kind == "queue-operation":
+            self.queued(record, emit)
+        elif kind == "attachment":
+            self.attached(record, emit)
+        else:
+            self.other(record, emit)
+
+    def place(self, record: Record, emit: Emit) -> None:
+        """Where and as what the record was written, when that changed."""
+        session = record.sessionId or ""
+        if (
+            session == self.stream
+            and (record.cwd or "") == self.cwd
+            and (record.gitBranch or "") == self.branch
+            and (record.version or "") == self.version
+            and (self.is_begun or record.type not in ("assistant", "user"))
+        ):
+            return
+        if not self.is_begun and record.type in ("assistant", "user"):
+            self.is_begun = True
+            self.by = (record.agentId or "sidechain") if record.isSidechain else ""
+        self.stream, self.cwd = session, record.cwd or ""
+        self.branch, self.version = record.gitBranch or "", record.version or ""
+        self.origin = record.entrypoint or self.origin
+        emit(
+            About(
+                stream=session,
+                by=self.by,
+                cwd=self.cwd,
+                branch=self.branch,
+                version=self.version,
+                origin=self.origin,
+            )
+        )
+
+    def assistant(self, record: Record, emit: Emit) -> None:
+        """A block of the model's answer, or an API error in its clothes."""
+        message = record.message
+        if message is None:
+            return
+        at = record.timestamp or ""
+        if record.isApiErrorMessage or message.model == "<synthetic>":
+            if record.isApiErrorMessage:
+                emit(Mark(kind="api_error", at=at, detail=plain_text(record.error)))
+            return
+        by = (record.agentId or "sidechain") if record.isSidechain else ""
+        self.said(message, at, record.uuid or "", by, emit)
+
+    def said(self, message: Message, at: str, uuid: str, by: str, emit: Emit) -> None:
+        """What one record adds to a model response: tokens, words, calls."""
+        key = key_of(message.id or uuid)
+        if message.usage is not None:
+            spend = Spend(at=at, key=key, model=message.model or "", usage=usage_of(message.usage), by=by)
+            last = self.last_spend
+            if last is None or last.key != key or last.usage != spend.usage:
+                self.last_spend = spend
+                emit(spend)
+        if isinstance(message.content, str):
+            if message.content and not by:
+                emit(Reply(at=at, text=message.content))
+            return
+        for block in message.content or ():
+            if block.type == "tool_use":
+                emit(tools.call(block, at, key, by))
+            elif block.type == "text" and block.text and not by:
+                emit(Reply(at=at, text=block.text))
+
+    def user(self, record: Record, emit: Emit) -> None:
+        """Tool results, or a prompt, or neither."""
+        message = record.message
+        if message is None:
+            return
+        blocks = message.content if isinstance(message.content, list) else []
+        results = [block for block in blocks if block.type == "tool_result"]
+        if results:
+            self.results(results, record, emit)
+            return
+        if record.isSidechain:
+            return
+        text = message.content if isinstance(message.content, str) else prompts.joined(blocks)
+        at = record.timestamp or ""
+        if self.queue:  # it arrives as a record of its own: no longer waiting
+            self.queue = [one for one in self.queue if one.text != text]
+        if CLEAR.search(text[:400]):
+            emit(Mark(kind="clear", at=at))
+            return
+        if text.lstrip().startswith(prompts.INTERRUPTED):
+            emit(Mark(kind="interrupt", at=at))
+            return
+        if record.isCompactSummary:
+            if not self.is_compacted:  # 1.0.x writes no boundary record, only the summary
+                emit(Mark(kind="compact", at=at, detail="auto"))
+            self.is_compacted = False
+        if prompts.is_by_machine(record):
+            return
+        images = sum(block.type == "image" for block in blocks)
+        said = prompts.from_text(text) or (("typed", "[image]") if images and not text.strip() else None)
+        if said:
+            self.prompt(said, record, images, emit)
+
+    def prompt(self, said: prompts.Said, record: Record, images: int, emit: Emit) -> None:
+        """A person's prompt, unless it was already taken up from the queue."""
+        kind, text = said
+        if text in self.steered:
+            self.steered.remove(text)
+            return
+        emit(
+            Prompt(
+                at=record.timestamp or "",
+                text=text,
+                key=key_of(record.uuid or f"{record.timestamp}{text}"),
+                kind=kind,
+                images=images,
+                previous=prompts.previous_stream(text) if kind == "plan" else "",
+            )
+        )
+
+    def results(self, blocks: list[Block], record: Record, emit: Emit) -> None:
+        """How calls ended, and what the person said while rejecting one."""
+        at = record.timestamp or ""
+        for block in blocks:
+            ended = tools.result(block, at, record.toolUseResult, record.toolDenialKind or "")
+            emit(ended)
+            if isinstance(record.toolUseResult, tools.ToolOutcome):
+                opened = tools.git_report(record.toolUseResult).pr_url
+                if opened:
+                    emit(Mark(kind="pr", at=at, detail=opened))
+            said = prompts.from_rejection(ended.output) if ended.status == "rejected" else None
+            if said and not record.isSidechain:
+                self.prompt(said, record, 0, emit)
+
+    def progress(self, record: Record, emit: Emit) -> None:
+        """A sub-agent's record that its parent echoes (2.1.11 to 2.1.83); other progress is noise."""
+        state = record.data
+        if state is None or state.type != "agent_progress" or state.message is None:
+            return
+        self.echo(state.message, state.agentId or "sidechain", emit)
+
+    def echo(self, echo: Echo, by: str, emit: Emit) -> None:
+        """Calls, results and tokens of the echoed record."""
+        message = echo.message
+        if message is None:
+            return
+        if echo.type == "assistant" and message.model != "<synthetic>":
+            self.said(message, echo.timestamp, echo.uuid, by, emit)
+        elif echo.type == "user" and isinstance(message.content, list):
+            for block in message.content:
+                if block.type == "tool_result":
+                    emit(tools.result(block, echo.timestamp, echo.toolUseResult, ""))
+
+    def system(self, record: Record, emit: Emit) -> None:
+        """Compactions, retries and slash commands of the client."""
+        at = record.timestamp or ""
+        if record.subtype == "compact_boundary":
+            trigger = record.compactMetadata.trigger if record.compactMetadata else ""
+            emit(Mark(kind="compact", at=at, detail=trigger or "auto"))
+            self.is_compacted = True
+        elif record.subtype == "api_error":
+            emit(Mark(kind="retry", at=at))
+        elif record.subtype == "local_command":
+            if CLEAR.search(plain_text(record.content)[:400]):
+                emit(Mark(kind="clear", at=at))
+        elif record.subtype not in QUIET_SYSTEM:
+            self.not_understood(f"system/{record.subtype}")
+
+    def queued(self, record: Record, emit: Emit) -> None:
+        """Prompts typed while the agent worked.
+
+        `dequeue` hands one over as an ordinary user record, `popAll` puts them back into the
+        prompt box; `remove` means it was delivered in mid-turn, and then it is written nowhere else.
+        """
+        text = plain_text(record.content)
+        if record.operation == "enqueue":
+            self.queue.append(Waiting(at=record.timestamp or "", text=text))
+        elif record.operation == "popAll":
+            self.queue.clear()
+        elif record.operation in ("dequeue", "remove") and self.queue:
+            found = next((n for n, one in enumerate(self.queue) if text and one.text == text), 0)
+            waiting = self.queue.pop(found)
+            if record.operation == "remove":
+                self.steer(waiting.at, waiting.text, emit)
+        elif record.operation not in ("dequeue", "remove"):
+            self.not_understood(f"queue-operation/{record.operation}")
+
+    def steer(self, at: str, text: str, emit: Emit) -> None:
+        """A queued prompt that reached the agent in mid-turn."""
+        said = prompts.from_text(text)
+        if said is None or (text.startswith("/") and text[1:].split(" ")[0] in prompts.CLIENT_COMMANDS):
+            return
+        if said[1] in self.steered:
+            self.steered.remove(said[1])
+            return
+        self.steered = [*self.steered[-9:], said[1]]
+        emit(Prompt(at=at, text=said[1], key=key_of(f"{at}{said[1]}"), kind="queued"))
+
+    def attached(self, record: Record, emit: Emit) -> None:
+        """A queued prompt delivered as an attachment; other attachments are context."""
+        attachment = record.attachment
+        if attachment is None or attachment.type != "queued_command" or record.isSidechain:
+            return
+        if attachment.commandMode == "prompt" and attachment.prompt:
+            self.steer(record.timestamp or "", tools.plain(attachment.prompt), emit)
+
+    def other(self, record: Record, emit: Emit) -> None:
+        """Titles, pull requests, and types nobody told us about."""
+        if record.type in ("ai-title", "custom-title"):
+            emit(About(title=record.customTitle or record.aiTitle or ""))
+        elif record.type == "pr-link":
+            if record.prUrl:
+                emit(Mark(kind="pr", at=record.timestamp or "", detail=record.prUrl))
+        elif record.type not in QUIET:
+            self.not_understood(record.type or "(no type)")
+
+    def not_understood(self, what: str) -> None:
+        """Count a record type for `assay doctor`."""
+        what = what[:60]
+        if what in self.unknown or len(self.unknown) < 50:
+            self.unknown[what] = self.unknown.get(what, 0) + 1
+
+
+def usage_of(usage: TokenUsage) -> Usage:
+    """Tokens in our words."""
+    hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
+    return Usage(
+        input=usage.input_tokens or 0,
+        output=usage.output_tokens or 0,
+        cache_read=usage.cache_read_input_tokens or 0,
+        cache_write=usage.cache_creation_input_tokens or 0,
+        cache_write_1h=hour or 0,
+    )
+
+
+def plain_text(raw: msgspec.Raw) -> str:
+    """A field that is a string in the records we read, and something else in others."""
+    try:
+        return TEXT.decode(raw) if raw else ""
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""

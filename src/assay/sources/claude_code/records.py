@@ -1,0 +1,123 @@
+"""The parts of a Claude Code record that are read; everything else is skipped while decoding."""
+
+from msgspec import Raw, Struct
+
+NO_RAW = Raw()
+
+
+class CacheCreation(Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class TokenUsage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+
+
+class Inner(Struct):
+    """A block inside a tool result."""
+
+    type: str = ""
+    text: str = ""
+
+
+class Block(Struct):
+    """A block of a message: text, image, tool_use or tool_result."""
+
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: Raw = NO_RAW
+    tool_use_id: str = ""
+    content: str | list[Inner] | None = None
+    is_error: bool | None = None
+
+
+class Message(Struct):
+    id: str | None = None
+    model: str | None = None
+    usage: TokenUsage | None = None
+    content: str | list[Block] | None = None
+
+
+class Hunk(Struct):
+    lines: list[str] = []
+
+
+class ToolOutcome(Struct):
+    """`toolUseResult` where it is an object."""
+
+    type: str | None = None
+    filePath: str | None = None  # noqa: N815
+    content: Raw = NO_RAW
+    structuredPatch: list[Hunk] | None = None  # noqa: N815
+    agentId: str | None = None  # noqa: N815
+    interrupted: bool | None = None
+    backgroundTaskId: str | None = None  # noqa: N815
+    returnCodeInterpretation: str | None = None  # noqa: N815
+    gitOperation: Raw = NO_RAW  # noqa: N815
+
+
+class Origin(Struct):
+    kind: str = ""
+
+
+class CompactMetadata(Struct):
+    trigger: str = ""
+
+
+class Attachment(Struct):
+    type: str = ""
+    commandMode: str | None = None  # noqa: N815
+    prompt: str | list[Inner] | None = None
+
+
+class Echo(Struct):
+    """A sub-agent's record repeated inside a progress record of its parent."""
+
+    type: str = ""
+    uuid: str = ""
+    timestamp: str = ""
+    message: Message | None = None
+    toolUseResult: ToolOutcome | str | list[Raw] | None = None  # noqa: N815
+
+
+class ProgressState(Struct):
+    type: str = ""
+    agentId: str = ""  # noqa: N815
+    message: Echo | None = None
+
+
+class Record(Struct):
+    type: str = ""
+    uuid: str | None = None
+    timestamp: str | None = None
+    sessionId: str | None = None  # noqa: N815
+    cwd: str | None = None
+    gitBranch: str | None = None  # noqa: N815
+    version: str | None = None
+    entrypoint: str | None = None
+    isSidechain: bool | None = None  # noqa: N815
+    agentId: str | None = None  # noqa: N815
+    isMeta: bool | None = None  # noqa: N815
+    isCompactSummary: bool | None = None  # noqa: N815
+    isApiErrorMessage: bool | None = None  # noqa: N815
+    error: Raw = NO_RAW
+    origin: Origin | None = None
+    promptSource: str | None = None  # noqa: N815
+    toolDenialKind: str | None = None  # noqa: N815
+    message: Message | None = None
+    toolUseResult: ToolOutcome | str | list[Raw] | None = None  # noqa: N815
+    data: ProgressState | None = None
+    subtype: str | None = None
+    operation: str | None = None
+    content: Raw = NO_RAW
+    attachment: Attachment | None = None
+    compactMetadata: CompactMetadata | None = None  # noqa: N815
+    aiTitle: str | None = None  # noqa: N815
+    customTitle: str | None = None  # noqa: N815
+    prUrl: str | None = None  # noqa: N815

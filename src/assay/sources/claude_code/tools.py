@@ -1,0 +1,238 @@
+"""Tool calls and their results as Claude Code writes them."""
+
+import re
+
+import msgspec
+from msgspec import Raw, Struct
+
+from assay.sources.claude_code.records import Block, Hunk, Inner, ToolOutcome
+from assay.types import Call, CallKind, CallStatus, Edit, Result
+
+KINDS: dict[str, CallKind] = {
+    "Bash": "shell",
+    "PowerShell": "shell",
+    "Edit": "edit",
+    "MultiEdit": "edit",
+    "Write": "edit",
+    "NotebookEdit": "edit",
+    "Read": "read",
+    "NotebookRead": "read",
+    "LS": "read",
+    "LSP": "search",
+    "Grep": "search",
+    "Glob": "search",
+    "ToolSearch": "search",
+    "Task": "agent",
+    "Agent": "agent",
+    "Workflow": "agent",
+    "EnterPlanMode": "plan",
+    "ExitPlanMode": "plan",
+    "TodoWrite": "todo",
+    "TaskCreate": "todo",
+    "TaskUpdate": "todo",
+    "TaskList": "todo",
+    "TaskGet": "todo",
+    "AskUserQuestion": "ask",
+    "WebFetch": "web",
+    "WebSearch": "web",
+    "Skill": "skill",
+    "SlashCommand": "skill",
+}
+
+REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)|User rejected")
+DENIED = re.compile(r"(?:Claude requested permissions|Permission to use .{0,200} (?:has been )?denied|This command requires approval)")
+EXIT = re.compile(r"(?:Error: )?Exit code (\d+)")
+
+
+class OneEdit(Struct):
+    old_string: str = ""
+    new_string: str = ""
+
+
+class Input(Struct):
+    """What is read of a tool's input, whichever the tool."""
+
+    command: str = ""
+    file_path: str = ""
+    notebook_path: str = ""
+    path: str = ""
+    pattern: str = ""
+    query: str = ""
+    url: str = ""
+    description: str = ""
+    skill: str = ""
+    plan: str = ""
+    content: str = ""
+    old_string: str = ""
+    new_string: str = ""
+    new_source: str = ""
+    edits: list[OneEdit] = []
+
+
+class CommitReport(Struct):
+    sha: str = ""
+
+
+class PrReport(Struct):
+    url: str = ""
+    action: str = ""
+
+
+class GitReport(Struct):
+    """`gitOperation`: what the client itself saw git do."""
+
+    commit: CommitReport | None = None
+    pr: PrReport | None = None
+
+
+INPUT = msgspec.json.Decoder(Input)
+GIT = msgspec.json.Decoder(GitReport)
+TEXT = msgspec.json.Decoder(str)
+
+
+def kind_of(name: str) -> CallKind:
+    """What sort of tool it is."""
+    return KINDS.get(name) or ("mcp" if name.startswith("mcp__") else "other")
+
+
+def read_input(raw: Raw) -> Input:
+    """A tool's input; one of another shape than expected is an empty one."""
+    try:
+        return INPUT.decode(raw) if raw else Input()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Input()
+
+
+def call(block: Block, at: str, of: int, by: str) -> Call:
+    """The call in a `tool_use` block."""
+    kind = kind_of(block.name)
+    given = read_input(block.input)
+    target = given.file_path or given.notebook_path or given.pattern or given.query or given.url
+    return Call(
+        id=block.id,
+        at=at,
+        name=block.name,
+        of=of,
+        by=by,
+        kind=kind,
+        target=target or given.skill or given.plan or given.description or given.path,
+        command=given.command if kind == "shell" else "",
+        dialect="powershell" if block.name == "PowerShell" else "bash",
+        edits=asked_edits(given) if kind == "edit" else (),
+    )
+
+
+def asked_edits(given: Input) -> tuple[Edit, ...]:
+    """The edit as asked for; what the client reports with the result replaces it."""
+    path = given.file_path or given.notebook_path
+    if not path:
+        return ()
+    if given.content or given.new_source:
+        return (Edit(path=path, added=count_lines(given.content or given.new_source)),)
+    added = removed = 0
+    for edit in given.edits or [OneEdit(old_string=given.old_string, new_string=given.new_string)]:
+        more, less = changed_lines(edit.old_string, edit.new_string)
+        added, removed = added + more, removed + less
+    return (Edit(path=path, added=added, removed=removed),)
+
+
+def count_lines(text: str) -> int:
+    """Lines of a text, counted as an editor does."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def changed_lines(old: str, new: str) -> tuple[int, int]:
+    """Lines added and removed, without those that both texts begin and end with."""
+    before, after = old.splitlines(), new.splitlines()
+    shared = 0
+    shortest = min(len(before), len(after))
+    while shared < shortest and before[shared] == after[shared]:
+        shared += 1
+    tail = 0
+    while tail < shortest - shared and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return len(after) - shared - tail, len(before) - shared - tail
+
+
+def plain(content: str | list[Inner] | None) -> str:
+    """The text of a tool result."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(inner.text for inner in content or () if inner.text)
+
+
+def result(block: Block, at: str, outcome: ToolOutcome | str | list[Raw] | None, denial: str) -> Result:
+    """How the call answered by a `tool_result` block ended."""
+    text = plain(block.content)
+    detail = outcome if isinstance(outcome, ToolOutcome) else ToolOutcome()
+    status = status_of(text, detail, bool(block.is_error), denial)
+    code = EXIT.match(text) if block.is_error else None
+    succeeded = status == "ok" and not detail.backgroundTaskId and not detail.returnCodeInterpretation
+    return Result(
+        id=block.tool_use_id,
+        at=at,
+        status=status,
+        output=text[code.end() :].lstrip("\n") if code else text,
+        exit_code=int(code[1]) if code else 0 if succeeded else None,
+        edits=made_edits(detail) if status == "ok" else None,
+        agent=detail.agentId or "",
+        commit=git_report(detail).commit_id,
+    )
+
+
+def status_of(text: str, detail: ToolOutcome, is_error: bool, denial: str) -> CallStatus:
+    """Rejected by the person, denied by a rule, interrupted, failed, or fine."""
+    if is_error and (denial == "user-rejected" or REFUSED.match(text)):
+        return "rejected"
+    if is_error and (denial or DENIED.match(text)):
+        return "denied"
+    if detail.interrupted or (is_error and text.startswith("[Request interrupted")):
+        return "interrupted"
+    return "error" if is_error else "ok"
+
+
+def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
+    """The lines that the client's own patch says were added and removed."""
+    if not detail.filePath or detail.structuredPatch is None:
+        return None
+    if detail.type == "create" or (not detail.structuredPatch and detail.content):
+        try:
+            return (Edit(path=detail.filePath, added=count_lines(TEXT.decode(detail.content)), how="create"),)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+    added, removed = patch_lines(detail.structuredPatch)
+    return (Edit(path=detail.filePath, added=added, removed=removed),)
+
+
+def patch_lines(hunks: list[Hunk]) -> tuple[int, int]:
+    """Lines that a patch adds and removes."""
+    added = removed = 0
+    for hunk in hunks:
+        for line in hunk.lines:
+            if line[:1] == "+":
+                added += 1
+            elif line[:1] == "-":
+                removed += 1
+    return added, removed
+
+
+class Seen(Struct):
+    """What the client saw git do: a commit, a pull request that was opened."""
+
+    commit_id: str = ""
+    pr_url: str = ""
+
+
+def git_report(detail: ToolOutcome) -> Seen:
+    """The commit and the pull request in `gitOperation`."""
+    if not detail.gitOperation:
+        return Seen()
+    try:
+        seen = GIT.decode(detail.gitOperation)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Seen()
+    opened = seen.pr and seen.pr.action in ("", "created")
+    return Seen(
+        commit_id=seen.commit.sha if seen.commit else "",
+        pr_url=seen.pr.url if seen.pr and opened else "",
+    )

@@ -1,0 +1,84 @@
+"""Opening a store: a private file, the right journal, the right schema version."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+
+from assay.errors import StoreError
+from assay.stores.sql.plainly import told_plainly
+from assay.stores.sql.store import Store
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+NEWEST = max(path.name[:4] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+WAIT_MS = 30_000
+
+
+def open_store(url: str) -> Store:
+    """The store at a `sqlite:///` URL, made or brought up to date where needed."""
+    path = Path(url.removeprefix("sqlite:///"))
+    with told_plainly(str(path)):
+        make_private(path)
+        engine = create_engine(url, connect_args={"timeout": WAIT_MS / 1000})
+        event.listen(engine, "connect", prepare)
+        event.listen(engine, "begin", begin)
+        migrate(engine, str(path))
+    return Store(engine, str(path))
+
+
+def make_private(path: Path) -> None:
+    """The file and its folder, readable by their owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def prepare(connection: sqlite3.Connection, _: object) -> None:
+    """WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def begin(connection: Connection) -> None:
+    """Writers take the lock at once: a transaction that turns into a writer late can't wait for it."""
+    reads = connection.get_execution_options().get("reads")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def migrate(engine: Engine, where: str) -> None:
+    """Bring the schema to this version; refuse one that is newer."""
+    with engine.connect().execution_options(reads=True) as connection:
+        found = schema_version(connection)
+    if found == NEWEST:
+        return
+    refuse_newer(found, where)
+    from alembic import command  # noqa: PLC0415  slow to import, and needed once in a store's life
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with engine.begin() as connection:
+        refuse_newer(schema_version(connection), where)
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def schema_version(connection: Connection) -> str:
+    """Number of the last migration, or nothing for a new store."""
+    if not inspect(connection).has_table("alembic_version"):
+        if inspect(connection).get_table_names():
+            raise StoreError("it holds tables of another program; give another path with --store")
+        return ""
+    return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
+
+
+def refuse_newer(found: str, where: str) -> None:
+    """A newer Assay's store is left alone."""
+    if found > NEWEST:
+        raise StoreError(
+            f"the store {where} was written by a newer Assay (schema {found}, this one knows {NEWEST}); "
+            "update Assay, or give another store with --store"
+        )

@@ -1,0 +1,1 @@
+"""Numbered migrations, run by Alembic when a store is older than this Assay."""

@@ -1,0 +1,95 @@
+"""The tables. Only types that SQLite and PostgreSQL share; times are ISO 8601 text as the vendor wrote them.
+
+`files` are scan states, `turns` and `keys` what was read, `streams` the rollup that is listed:
+it is brought up to date with every change, so that nobody reads turns to show a list.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
+
+TABLES = MetaData()
+
+files = Table(
+    "files",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("path", Text, nullable=False, unique=True),
+    Column("source", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("inode", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("mtime_ns", BigInteger, nullable=False),
+    Column("offset", BigInteger, nullable=False),
+    Column("anchor", LargeBinary, nullable=False),
+    Column("is_mid_line", Boolean, nullable=False),
+    Column("lines_read", BigInteger, nullable=False),
+    Column("lines_skipped", BigInteger, nullable=False),
+    Column("tail_line", BigInteger),
+    Column("tail_why", Text),
+    Column("agent", Text, nullable=False),
+    Column("stream", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("part", LargeBinary),
+    Column("facts", LargeBinary, nullable=False),
+    Column("prompts_at", LargeBinary, nullable=False),
+    Column("unknown", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("is_settled", Boolean, nullable=False),
+    Column("gone_at", Text),
+    Column("scanned_at", Text, nullable=False),
+    Index("files_stream", "agent", "stream"),
+    Index("files_by", "by"),
+)
+
+skips = Table(
+    "skips",
+    TABLES,
+    Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Column("line", BigInteger, primary_key=True),
+    Column("why", Text, nullable=False),
+)
+
+turns = Table(
+    "turns",
+    TABLES,
+    Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+
+keys = Table(
+    "keys",
+    TABLES,
+    Column("key", BigInteger, primary_key=True, autoincrement=False),
+    Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Index("keys_file", "file_id"),
+)
+
+streams = Table(
+    "streams",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), nullable=False),
+    Column("files", Integer, nullable=False),
+    Column("project", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("began_at", Text, nullable=False),
+    Column("ended_at", Text, nullable=False),
+    Column("prompts_at", LargeBinary, nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("facts", LargeBinary, nullable=False),
+    Index("streams_began", "began_at"),
+)

@@ -1,0 +1,195 @@
+"""Which streams must be put together anew, from which files, and what in them belongs to others.
+
+A file that copies another one (a resumed, forked or compacted stream) holds the same keys. The
+owner of a key is the file that comes first by `assay.sessions.join.precedence`; all other streams
+leave it out. Since ownership depends only on the files there are, neither the order in which they
+were read nor the number of processes matters.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, text, update
+
+from assay.sessions.join import precedence
+from assay.stores.sql.schema import files, keys, streams, turns
+from assay.types import Part
+
+PART = msgspec.msgpack.Decoder(Part).decode
+AT_ONCE = 400
+MOST_PARENTS = 16
+
+
+class StreamFiles(Struct, frozen=True, kw_only=True):
+    """The files of a stream, and whether it must be joined from them."""
+
+    agent: str
+    id: str
+    file_ids: tuple[int, ...]
+    shares: bool
+    """Some of its keys stand in files of other streams too."""
+
+    @property
+    def is_simple(self) -> bool:
+        """The facts of its only file are its facts."""
+        return len(self.file_ids) == 1 and not self.shares
+
+
+class Settled(Struct, frozen=True, kw_only=True):
+    """A stream with its facts; without any, those of its only file hold."""
+
+    stream: StreamFiles
+    facts: bytes | None = None
+    prompts_at: tuple[str, ...] | None = None
+
+
+class Pieces(Struct, frozen=True, kw_only=True):
+    """The files of a stream as kept."""
+
+    pieces: tuple[tuple[str, Part, tuple[bytes, ...]], ...]
+    elsewhere: frozenset[int]
+
+
+def unsettled(connection: Connection) -> list[StreamFiles]:
+    """All streams that changed files belong to, or share keys with."""
+    adopt(connection)
+    changed = connection.execute(
+        select(files.c.id, files.c.agent, files.c.stream).where(files.c.is_settled.is_(False))
+    ).all()
+    if not changed:
+        return []
+    ours = {row.id for row in changed}
+    sharing = shared_files(connection, ours)
+    touched = {(row.agent, row.stream) for row in changed}
+    owner: dict[int, tuple[str, str]] = {row.id: (row.agent, row.stream) for row in changed}
+    for row in rows_of(connection, {id for pair in sharing for id in pair} - ours):
+        owner[row.id] = (row.agent, row.stream)
+        touched.add(owner[row.id])
+    shares = {owner[id] for a, b in sharing if owner[a] != owner[b] for id in (a, b)}
+    members: dict[tuple[str, str], list[int]] = {}
+    for row in connection.execute(select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "")):
+        if (row.agent, row.stream) in touched:
+            members.setdefault((row.agent, row.stream), []).append(row.id)
+    return [
+        StreamFiles(agent=agent, id=id, file_ids=tuple(sorted(ids)), shares=(agent, id) in shares)
+        for (agent, id), ids in sorted(members.items())
+    ]
+
+
+def files_of(connection: Connection, agent: str, id: str) -> StreamFiles:
+    """All files of one stream."""
+    found = connection.execute(select(files.c.id).where(files.c.agent == agent, files.c.stream == id)).scalars()
+    return StreamFiles(agent=agent, id=id, file_ids=tuple(sorted(found)), shares=True)
+
+
+def adopt(connection: Connection) -> None:
+    """Give sub-agents of sub-agents to the stream at the root."""
+    for _ in range(MOST_PARENTS):
+        moved = connection.execute(
+            text(
+                'UPDATE files SET is_settled = :no, stream = (SELECT p.stream FROM files p WHERE p."by" = files.stream '
+                "AND p.agent = files.agent AND p.stream <> files.stream LIMIT 1) WHERE EXISTS (SELECT 1 FROM files p "
+                'WHERE p."by" = files.stream AND p.agent = files.agent AND p.stream <> files.stream '
+                "AND p.stream <> '') AND \"by\" <> '' AND \"by\" <> stream"
+            ),
+            {"no": False},
+        )
+        if not moved.rowcount:
+            return
+
+
+def shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
+    """Pairs of files that hold a same key, the first of them among `ids`."""
+    other = keys.alias()
+    pairs = select(keys.c.file_id, other.c.file_id).join(other, keys.c.key == other.c.key).distinct()
+    pairs = pairs.where(keys.c.file_id != other.c.file_id)
+    found: set[tuple[int, int]] = set()
+    for some in portions(ids):
+        found.update((a, b) for a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))))
+    return found
+
+
+def rows_of(connection: Connection, ids: Iterable[int]) -> list[Row[Any]]:
+    """Path, stream and part of files."""
+    columns = (files.c.id, files.c.path, files.c.agent, files.c.stream, files.c.part)
+    return [
+        row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
+    ]
+
+
+def portions(ids: Iterable[int]) -> list[list[int]]:
+    """Ids in lists that a statement can take."""
+    listed = sorted(ids)
+    return [listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE)]
+
+
+def pieces(connection: Connection, stream: StreamFiles) -> Pieces:
+    """The files of a stream, and the keys that other streams own."""
+    rows = rows_of(connection, stream.file_ids)
+    bodies: dict[int, list[bytes]] = {row.id: [] for row in rows}
+    for some in portions(stream.file_ids):
+        for file_id, body in connection.execute(
+            select(turns.c.file_id, turns.c.body).where(turns.c.file_id.in_(some)).order_by(turns.c.file_id, turns.c.n)
+        ):
+            bodies[file_id].append(body)
+    return Pieces(
+        pieces=tuple((row.path, PART(row.part), tuple(bodies[row.id])) for row in rows),
+        elsewhere=owned_elsewhere(connection, stream, rows) if stream.shares else frozenset(),
+    )
+
+
+def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Row[Any]]) -> frozenset[int]:
+    """Keys of the stream's files that a file of another stream owns."""
+    other = keys.alias()
+    pairs = select(keys.c.key, keys.c.file_id, other.c.file_id).join(other, keys.c.key == other.c.key)
+    mine = set(stream.file_ids)
+    found: list[tuple[int, int, int]] = []
+    for some in portions(mine):
+        found += [(key, a, b) for key, a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))) if b not in mine]
+    rank = {row.id: precedence(row.path, PART(row.part)) for row in rows}
+    rank |= {row.id: precedence(row.path, PART(row.part)) for row in rows_of(connection, {b for _, _, b in found})}
+    best: dict[int, tuple[bool, str, str, str]] = {}
+    for key, a, _ in found:
+        best[key] = min(best.get(key, rank[a]), rank[a])
+    return frozenset(key for key, _, b in found if rank[b] < best[key])
+
+
+def settle(connection: Connection, settled: list[Settled]) -> None:
+    """Write the rows of streams anew and mark their files as settled."""
+    columns = (files.c.id, files.c.path, files.c.part, files.c.facts, files.c.prompts_at)
+    ids = [id for one in settled for id in one.stream.file_ids]
+    rows = {
+        row.id: row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
+    }
+    written = [stream_row(one, [rows[id] for id in one.stream.file_ids if id in rows]) for one in settled]
+    if not written:
+        return
+    old = delete(streams).where(streams.c.agent == bindparam("old_agent"), streams.c.id == bindparam("old_id"))
+    connection.execute(old, [{"old_agent": row["agent"], "old_id": row["id"]} for row in written])
+    connection.execute(insert(streams), written)
+    for some in portions(ids):
+        connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=True))
+
+
+def stream_row(settled: Settled, rows: list[Row[Any]]) -> dict[str, object]:
+    """The columns of a stream."""
+    parts = {row.id: PART(row.part) for row in rows}
+    first = min(rows, key=lambda row: precedence(row.path, parts[row.id]))
+    about = parts[first.id]
+    asked = first.prompts_at if settled.prompts_at is None else msgspec.json.encode(settled.prompts_at)
+    return {
+        "agent": settled.stream.agent,
+        "id": settled.stream.id,
+        "file_id": first.id,
+        "files": len(rows),
+        "project": about.cwd,
+        "branch": about.branch,
+        "title": about.title,
+        "began_at": min(part.began_at for part in parts.values()),
+        "ended_at": max(part.ended_at for part in parts.values()),
+        "prompts_at": asked,
+        "turns": len(msgspec.json.decode(asked)),
+        "facts": first.facts if settled.facts is None else settled.facts,
+    }

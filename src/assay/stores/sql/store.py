@@ -1,0 +1,273 @@
+"""What the pipeline asks of a store."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
+
+from assay.stores.sql import settling
+from assay.stores.sql.plainly import told_plainly
+from assay.stores.sql.schema import files, keys, skips, streams, turns
+from assay.types import Known, Part, Place, Scanned, Skipped, Summary
+
+JSON = msgspec.json.Encoder().encode
+PACK = msgspec.msgpack.Encoder().encode
+PART = msgspec.msgpack.Decoder(Part).decode
+UNKNOWN = msgspec.json.Decoder(dict[str, int]).decode
+AT_ONCE = 500
+
+
+class Store:
+    """Keeps files, turns and streams in SQL."""
+
+    def __init__(self, engine: Engine, where: str) -> None:
+        self.engine = engine
+        self.where = where
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with told_plainly(self.where), self.engine.connect().execution_options(reads=True) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        with told_plainly(self.where), self.engine.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.engine.dispose()
+
+    def known(self, roots: Sequence[str]) -> dict[str, Known]:
+        """Files at or below these paths that were read before."""
+        columns = (
+            files.c.path, files.c.id, files.c.source, files.c.version, files.c.inode, files.c.size,
+            files.c.mtime_ns, files.c.offset, files.c.anchor, files.c.is_mid_line, files.c.gone_at,
+        )  # fmt: skip
+        with self.reading() as connection:
+            rows = connection.execute(select(*columns).where(below(roots))).all()
+        return {row.path: known(row) for row in rows}
+
+    def kept(self, known: Known, path: str) -> Scanned:
+        """All that is kept of a file, to go on reading it."""
+        with self.reading() as connection:
+            row = connection.execute(select(files).where(files.c.id == known.id)).one()
+            bodies = connection.execute(
+                select(turns.c.n, turns.c.at, turns.c.body).where(turns.c.file_id == known.id).order_by(turns.c.n)
+            ).all()
+            missed = connection.execute(
+                select(skips.c.line, skips.c.why).where(skips.c.file_id == known.id).order_by(skips.c.line)
+            ).all()
+        return Scanned(
+            path=path,
+            source=row.source,
+            version=row.version,
+            place=known.place,
+            lines_read=row.lines_read,
+            lines_skipped=row.lines_skipped,
+            skips=tuple(Skipped(line=line, why=why) for line, why in missed),
+            tail=Skipped(line=row.tail_line, why=row.tail_why) if row.tail_why else None,
+            part=PART(row.part) if row.part else None,
+            bodies=tuple((n, at, body) for n, at, body in bodies),
+            unknown=UNKNOWN(row.unknown),
+            state=row.state,
+        )
+
+    def keep(self, found: Scanned, before: Known | None) -> bool:
+        """Keep what was read of a file, in one transaction.
+
+        `False` where somebody else kept a reading of it meanwhile: theirs stands.
+        """
+        row = file_row(found)
+        with self.writing() as connection:
+            there = connection.execute(
+                select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(files.c.path == found.path)
+            ).first()
+            if there is None and before is None:
+                file_id = connection.execute(insert(files).values(row)).inserted_primary_key[0]  # type: ignore[index]
+            elif there is not None and before is not None and is_same(there, before):
+                file_id = there.id
+                connection.execute(update(files).where(files.c.id == file_id).values(row))
+            else:
+                return False
+            keep_content(connection, file_id, found, is_new=before is None)
+        return True
+
+    def mark_gone(self, ids: Iterable[int], gone: bool) -> None:
+        """Note that files vanished, or are back; what was read of them stays."""
+        when = datetime.now(UTC).isoformat(timespec="seconds") if gone else None
+        ids = list(ids)
+        for start in range(0, len(ids), AT_ONCE):
+            with self.writing() as connection:
+                chosen = files.c.id.in_(ids[start : start + AT_ONCE])
+                connection.execute(update(files).where(chosen).values(gone_at=when))
+
+    def unsettled(self) -> list[settling.StreamFiles]:
+        """Streams whose files changed since their facts were established."""
+        with self.writing() as connection:
+            return settling.unsettled(connection)
+
+    def pieces(self, stream: settling.StreamFiles) -> settling.Pieces:
+        """The files of a stream as kept, and what in them belongs to another stream."""
+        with self.reading() as connection:
+            return settling.pieces(connection, stream)
+
+    def pieces_of(self, agent: str, id: str) -> settling.Pieces:
+        """The files of a stream by its id."""
+        with self.reading() as connection:
+            return settling.pieces(connection, settling.files_of(connection, agent, id))
+
+    def settle(self, settled: list[settling.Settled]) -> None:
+        """Keep the facts of streams, in one transaction."""
+        with self.writing() as connection:
+            settling.settle(connection, settled)
+
+    def streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> list[Summary]:
+        """Streams that have a file at or below one of the paths, oldest first."""
+        any_file = files.alias()
+        there = select(any_file.c.id).where(
+            any_file.c.agent == streams.c.agent, any_file.c.stream == streams.c.id, any_file.c.gone_at.is_(None)
+        )
+        query = select(streams, files.c.path, there.exists().label("is_there")).join(
+            files, files.c.id == streams.c.file_id
+        )
+        if roots is not None:
+            query = query.where(below(roots))
+        if since:
+            query = query.where(streams.c.ended_at >= since)
+        if until:
+            query = query.where(streams.c.began_at < until)
+        if project:
+            query = query.where(func.lower(streams.c.project).contains(project.lower(), autoescape=True))
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
+        return [summary(row) for row in rows]
+
+    def find(self, prefix: str) -> list[Summary]:
+        """Streams whose id begins so."""
+        return [one for one in self.streams(None) if one.id.startswith(prefix)]
+
+    def tally(self, roots: Sequence[str]) -> list[Row[Any]]:
+        """Lines read and skipped, versions and unknown records of each file at or below the paths."""
+        columns = (
+            files.c.path, files.c.source, files.c.agent, files.c.lines_read, files.c.lines_skipped, files.c.tail_line,
+            files.c.tail_why, files.c.part, files.c.unknown, files.c.gone_at, files.c.id, files.c.mtime_ns, files.c.stream,
+        )  # fmt: skip
+        with self.reading() as connection:
+            return list(connection.execute(select(*columns).where(below(roots)).order_by(files.c.path)).all())
+
+    def skipped(self, roots: Sequence[str]) -> list[tuple[str, int, str]]:
+        """Every skip that is listed: path, line, why; line 0 stands for the whole file."""
+        listed = select(files.c.path, skips.c.line, skips.c.why).join(files, files.c.id == skips.c.file_id)
+        tails = select(files.c.path, files.c.tail_line, files.c.tail_why).where(files.c.tail_why.is_not(None))
+        with self.reading() as connection:
+            rows = [*connection.execute(listed.where(below(roots))), *connection.execute(tails.where(below(roots)))]
+        return sorted((path, line, why) for path, line, why in rows)
+
+
+def below(roots: Sequence[str]) -> ColumnElement[bool]:
+    """Files at these paths, or in folders at these paths."""
+    return or_(
+        False,  # noqa: FBT003  no root, no file
+        *(
+            or_(files.c.path == root, and_(files.c.path > inside(root), files.c.path < inside(root)[:-1] + "0"))
+            for root in roots
+        ),
+    )
+
+
+def inside(root: str) -> str:
+    """The beginning of every path in a folder; "0" is the character after the slash."""
+    return root.rstrip("/") + "/"
+
+
+def known(row: Row[Any]) -> Known:
+    place = Place(
+        inode=row.inode,
+        size=row.size,
+        mtime_ns=row.mtime_ns,
+        offset=row.offset,
+        anchor=row.anchor,
+        is_mid_line=row.is_mid_line,
+    )
+    return Known(id=row.id, source=row.source, version=row.version, place=place, is_gone=row.gone_at is not None)
+
+
+def is_same(there: Row[Any], before: Known) -> bool:
+    """Whether the file's row is still what this reading began with."""
+    place = before.place
+    return bool(
+        there.offset == place.offset and there.mtime_ns == place.mtime_ns and there.version == before.version
+    )
+
+
+def file_row(found: Scanned) -> dict[str, object]:
+    """The columns of a file."""
+    part = found.part if found.is_stream else None
+    return {
+        "path": found.path,
+        "source": found.source,
+        "version": found.version,
+        "inode": found.place.inode,
+        "size": found.place.size,
+        "mtime_ns": found.place.mtime_ns,
+        "offset": found.place.offset,
+        "anchor": found.place.anchor,
+        "is_mid_line": found.place.is_mid_line,
+        "lines_read": found.lines_read,
+        "lines_skipped": found.lines_skipped,
+        "tail_line": found.tail.line if found.tail else None,
+        "tail_why": found.tail.why if found.tail else None,
+        "agent": found.part.agent if found.part else "",
+        "stream": part.stream if part else "",
+        "by": part.by if part else "",
+        "part": PACK(found.part) if found.part else None,
+        "facts": found.facts,
+        "prompts_at": JSON(found.prompts_at),
+        "unknown": JSON(found.unknown),
+        "state": found.state,
+        "is_settled": not found.is_stream,
+        "gone_at": None,
+        "scanned_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def keep_content(connection: Connection, file_id: int, found: Scanned, *, is_new: bool) -> None:
+    """Turns, keys and skips of a file, in place of what was there."""
+    if not is_new:
+        gone = turns.c.file_id == file_id
+        if found.is_continued:
+            gone = and_(gone, turns.c.n.in_([n for n, _, _ in found.bodies]))
+        connection.execute(delete(turns).where(gone))
+        connection.execute(delete(keys).where(keys.c.file_id == file_id))
+        connection.execute(delete(skips).where(skips.c.file_id == file_id))
+    if found.bodies:
+        connection.execute(
+            insert(turns), [{"file_id": file_id, "n": n, "at": at, "body": body} for n, at, body in found.bodies]
+        )
+    if found.keys:
+        connection.execute(insert(keys), [{"key": key, "file_id": file_id} for key in found.keys])
+    if found.skips:
+        missed = [{"file_id": file_id, "line": skip.line, "why": skip.why} for skip in found.skips]
+        connection.execute(insert(skips), missed)
+
+
+def summary(row: Row[Any]) -> Summary:
+    return Summary(
+        id=row.id,
+        agent=row.agent,
+        file=row.path,
+        files=row.files,
+        project=row.project,
+        branch=row.branch,
+        title=row.title,
+        began_at=row.began_at,
+        ended_at=row.ended_at,
+        prompts_at=row.prompts_at,
+        turns=row.turns,
+        facts=row.facts,
+        is_gone=not row.is_there,
+    )
