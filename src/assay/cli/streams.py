@@ -67,7 +67,7 @@ def show(found: Scanned, listed: list[Summary]) -> None:
     if not listed:
         console.print(Text("no streams here; `assay doctor` says what was found, `assay demo` shows bundled examples"))
         return
-    console.print(terminal.streams(listed))
+    console.print(terminal.streams(listed, console.width))
     files = f"{found.outcome.files} files, {found.outcome.new} new, {found.outcome.changed} changed"
     console.print(Text(f"\n{len(listed)} streams in {files}, read in {found.seconds:.2f} s", "dim"))
     terminal.doubts(console, found.store.skipped(found.outcome.roots), found.outcome.unreadable)

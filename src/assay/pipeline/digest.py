@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.pipeline.decode import Malformed, patient
-from assay.pipeline.lines import Line, lines
+from assay.pipeline.decode import Fast, Malformed, patient
+from assay.pipeline.lines import Lines
 from assay.sessions.turns import Builder, Tally
 from assay.sources import Reads, Source, source, sources
 from assay.types import Part, Place, Skipped, Turn
@@ -164,46 +164,57 @@ class Reading:
 
     def run(self, now: Place) -> Digest:
         """Read to the end of the file as it is now."""
-        start = self.offset
-        self.file.seek(start)
+        self.file.seek(self.offset)
         fast = decoder(self.before.source)
         take, emit, decode = self.reader.take, self.builder.take, fast.decode
-        for line in lines(self.file):
-            self.taken += line.length
-            if line.is_whole and not self.is_mid_line:
-                try:
-                    record = decode(line.text)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                    self.hard(line, fast)
-                else:
-                    take(record, emit)
-                    self.read += 1
-                    self.offset += line.length
+        taken = Lines(self.file)
+        is_hard = self.is_mid_line
+        fine = 0
+        for line in taken:
+            try:
+                if is_hard or taken.is_too_long:
+                    raise msgspec.DecodeError
+                record = decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                self.read += fine
+                self.hard(line, fast, is_whole=True, is_too_long=taken.is_too_long)
+                fine, is_hard = 0, False
             else:
-                self.hard(line, fast)
+                take(record, emit)
+                fine += 1
+        self.read += fine
+        return self.finish(taken, fast, now)
+
+    def finish(self, taken: Lines, fast: Fast, now: Place) -> Digest:
+        """See to what follows the last newline."""
+        start = self.offset
+        self.offset += taken.consumed
+        if taken.rest_length and self.hard(taken.rest, fast, is_whole=False, is_too_long=taken.is_too_long):
+            self.offset += taken.rest_length
+        self.taken = taken.consumed + taken.rest_length
         return self.result(replace(now, offset=self.offset, is_mid_line=self.is_mid_line), start)
 
-    def hard(self, line: Line, fast: msgspec.json.Decoder[object]) -> None:
-        """A line that is not simply one record and a newline."""
+    def hard(self, line: memoryview, fast: Fast, *, is_whole: bool, is_too_long: bool) -> bool:
+        """A line that is not simply one record and a newline; whether it is done with."""
         goes_on = self.is_mid_line
         number = self.read + self.skipped + (not goes_on)
         why = ""
         records: list[object] = []
-        if line.is_too_long:
+        if is_too_long:
             why = "longer than 64 MB"
         else:
             try:
-                records = patient(line.text, fast)
+                records = patient(line, fast)
             except Malformed as error:
                 why, records = str(error), error.records
-        if why and not line.is_whole:
+        if why and not is_whole:
             self.tail = Skipped(line=number, why=f"unfinished last line ({why})")
-            return
+            return False
         for record in records:
             self.reader.take(record, self.builder.take)
         self.count(number, why, goes_on)
-        self.offset += line.length
-        self.is_mid_line = not line.is_whole
+        self.is_mid_line = not is_whole
+        return True
 
     def count(self, number: int, why: str, goes_on: bool) -> None:
         """Count a line once, as read or as skipped, even when it came in two pieces."""

@@ -77,7 +77,7 @@ def examine(store: Store, outcome: Outcome, env: Mapping[str, str], home: Path) 
     there = [row for row in rows if row.gone_at is None]
     return Health(
         store=store.where,
-        store_bytes=os.path.getsize(store.where),
+        store_bytes=sum(os.path.getsize(path) for path in (store.where, f"{store.where}-wal") if os.path.exists(path)),
         places=places(outcome, [row.path for row in there], env, home),
         files=outcome.files,
         not_transcripts=sum(not row.source for row in there),

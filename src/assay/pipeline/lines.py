@@ -7,47 +7,52 @@ touching fresh pages costs more than decoding them (see docs/decisions/0002).
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from msgspec import Struct
-
 BUFFER = 1 << 20
 LONGEST_LINE = 64 << 20
 
 
-class Line(Struct, gc=False):
-    """One line without its newline; `text` is only valid until the next line is asked for."""
+class Lines:
+    """The lines from a file's position to its end, each a view that holds until the next one.
 
-    text: memoryview
-    is_whole: bool = True
-    """A newline follows."""
-    length: int = 0
-    """Bytes up to the start of the next line."""
-    is_too_long: bool = False
+    When all are taken, `consumed` tells how far they reach and `rest` holds what follows the last
+    newline. A line that is too long comes as an empty view while `is_too_long` is set.
+    """
 
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self.consumed = 0
+        self.rest = memoryview(b"")
+        self.rest_length = 0
+        self.is_too_long = False
 
-def lines(file: BinaryIO) -> Iterator[Line]:
-    """The lines from the file's position to its end."""
-    buffer = bytearray(BUFFER)
-    view = memoryview(buffer)
-    held = dropped = 0
-    while True:
-        if held == len(buffer):
-            if len(buffer) < LONGEST_LINE:
-                buffer, view = grown(buffer)
-            else:
-                dropped, held = dropped + held, 0
-        got = file.readinto(view[held:]) or 0
-        if not got:
-            break
-        end, start, search = held + got, 0, held
-        while (newline := buffer.find(b"\n", search, end)) >= 0:
-            yield Line(view[start:newline], True, newline + 1 - start + dropped, dropped > 0)
-            start = search = newline + 1
-            dropped = 0
-        held = end - start
-        if start and held:
-            buffer[:held] = buffer[start:end]
-    if held or dropped:
-        yield Line(view[:held], False, held + dropped, dropped > 0)
+    def __iter__(self) -> Iterator[memoryview]:
+        readinto = self.file.readinto  # type: ignore[attr-defined]
+        buffer = bytearray(BUFFER)
+        view = memoryview(buffer)
+        held = 0
+        while True:
+            if held == len(buffer):
+                if len(buffer) < LONGEST_LINE:
+                    buffer, view = grown(buffer)
+                else:
+                    self.rest_length, held = self.rest_length + held, 0
+                    self.is_too_long = True
+            got = readinto(view[held:])
+            if not got:
+                break
+            end, start, search, find = held + got, 0, held, buffer.find
+            while (newline := find(b"\n", search, end)) >= 0:
+                yield view[start:newline] if not self.is_too_long else view[:0]
+                self.is_too_long = False
+                start = search = newline + 1
+            if start:
+                self.consumed += start + self.rest_length
+                self.rest_length = 0
+            held = end - start
+            if start and held:
+                buffer[:held] = buffer[start:end]
+        self.rest = view[:held]
+        self.rest_length += held
 
 
 def grown(buffer: bytearray) -> tuple[bytearray, memoryview]:

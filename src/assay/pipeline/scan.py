@@ -17,6 +17,7 @@ ALONE_BYTES = 8 << 20
 """Less than this is read faster than processes are started."""
 BATCH_BYTES, BATCH_FILES = 4 << 20, 64
 SETTLE_AT_ONCE = 200
+WORTH_SPREADING = 50
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
@@ -138,7 +139,7 @@ def settle_all(store: Store, jobs: int) -> None:
     for start in range(0, len(simple), SETTLE_AT_ONCE):
         store.settle(simple[start : start + SETTLE_AT_ONCE])
     joined = [one for one in waiting if not one.is_simple]
-    at_once = jobs if len(joined) > SETTLE_AT_ONCE else 1
+    at_once = jobs if len(joined) > WORTH_SPREADING else 1
     done: list[Settled] = []
     for settled in each((with_files(store, one) for one in joined), settle_one, at_once):
         done.append(settled)

@@ -23,42 +23,48 @@ GLYPHS = {
     "open": ("…", "dim"),
 }
 UNKNOWN = "–"
+WIDE = 120
+COLUMNS = [
+    ("began", False), ("stream", False), ("agent", False), ("project", False), ("prompts", True), ("calls", True),
+    ("lines", True), ("tests", True), ("commits", True), ("tokens", True), ("USD", True),
+]  # fmt: skip
+"""Columns, and whether they hold numbers."""
+NARROW = ("began", "stream", "lines", "tests")
 
 
-def streams(listed: Sequence[Summary]) -> Table:
-    """A table of streams."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("began", "stream", "agent", "project"):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
-    for name in ("prompts", "calls", "lines", "tests", "commits", "tokens", "USD"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1, min_width=16)
+def streams(listed: Sequence[Summary], width: int) -> Table:
+    """A table of streams; a narrow terminal gets fewer columns."""
+    shown = COLUMNS if width >= WIDE else [column for column in COLUMNS if column[0] in NARROW]
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for name, is_number in shown:
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
+    table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1)
     for one in listed:
-        table.add_row(*stream_row(one))
+        cells = stream_cells(one)
+        table.add_row(*(cells[name] for name, _ in shown), cells["title"])
     return table
 
 
-def stream_row(one: Summary) -> list[Text]:
+def stream_cells(one: Summary) -> dict[str, Text]:
     facts = msgspec.json.decode(one.facts)
-    tokens = facts["tokens"]
     lines = Text.assemble((f"+{facts['lines_added']}", "green"), " ", (f"-{facts['lines_removed']}", "red"))
     title = Text(one_line(one.title, 200) or "(nobody said anything)")
     if one.is_gone:
         title = Text.assemble(("file deleted · ", "yellow"), title)
-    return [
-        Text(moment(one.began_at)),
-        Text(one_line(one.id, 8).rstrip("…"), "cyan"),
-        Text(one_line(one.agent, 12)),
-        Text(one_line(project(one.project), 20)),
-        Text(str(one.turns)),
-        Text(str(facts["tool_calls"])),
-        lines if facts["lines_added"] or facts["lines_removed"] else Text(UNKNOWN, "dim"),
-        tests(facts),
-        Text(str(facts["commit_runs"] or UNKNOWN)),
-        Text(short(sum(tokens.values()))),
-        Text(UNKNOWN if facts["cost_usd"] is None else f"{facts['cost_usd']:.2f}"),
-        title,
-    ]
+    return {
+        "began": Text(moment(one.began_at)),
+        "stream": Text(safe(one.id[:8]), "cyan"),
+        "agent": Text(one_line(one.agent, 12)),
+        "project": Text(one_line(project(one.project), 18)),
+        "prompts": Text(str(one.turns)),
+        "calls": Text(str(facts["tool_calls"])),
+        "lines": lines if facts["lines_added"] or facts["lines_removed"] else Text(UNKNOWN, "dim"),
+        "tests": tests(facts),
+        "commits": Text(str(facts["commit_runs"] or UNKNOWN)),
+        "tokens": Text(short(sum(facts["tokens"].values()))),
+        "USD": Text(UNKNOWN if facts["cost_usd"] is None else f"{facts['cost_usd']:.2f}"),
+        "title": title,
+    }
 
 
 def tests(facts: dict[str, Any]) -> Text:

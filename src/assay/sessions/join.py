@@ -46,7 +46,7 @@ def join(pieces: Iterable[Piece], elsewhere: Set[int] = NOTHING) -> Stream:
         agent=first.agent,
         files=tuple(path for path, _, _ in ordered),
         about=first,
-        turns=tuple(draft.frozen() for draft in joiner.drafts),
+        turns=joiner.finished(),
     )
 
 
@@ -59,6 +59,7 @@ class Joiner:
         self.prompts: dict[int, Draft] = {}
         self.spends: dict[int, tuple[Draft, int]] = {}
         self.calls: dict[str, tuple[Draft, int]] = {}
+        self.attached: dict[int, tuple[Draft, set[str]]] = {}
 
     def append(self, turns: Sequence[Turn]) -> None:
         """Add the turns of a main file."""
@@ -122,6 +123,13 @@ class Joiner:
         draft = self.starter(part)
         for turn in turns:
             self.add(draft, turn, part.by)
+        self.attached.setdefault(id(draft), (draft, set()))[1].add(part.by)
+
+    def finished(self) -> tuple[Turn, ...]:
+        """The turns; what a sub-agent did stands behind the call that started it."""
+        for draft, agents in self.attached.values():
+            draft.calls = in_order(draft.calls, agents)
+        return tuple(draft.frozen() for draft in self.drafts)
 
     def starter(self, part: Part) -> Draft:
         """The turn with the call that started the sub-agent, else the one that ran at that time."""
@@ -135,3 +143,18 @@ class Joiner:
             earlier = Draft(at=part.began_at, ended_at=part.ended_at)
             self.drafts.append(earlier)
         return earlier
+
+
+def in_order(calls: list[Call], agents: set[str]) -> list[Call]:
+    """Calls with those of each attached sub-agent behind the call that started it, else at the end."""
+    by_agent: dict[str, list[Call]] = {}
+    for call in calls:
+        if call.by in agents:
+            by_agent.setdefault(call.by, []).append(call)
+    ordered: list[Call] = []
+    waiting = [call for call in reversed(calls) if call.by not in agents]
+    while waiting:
+        call = waiting.pop()
+        ordered.append(call)
+        waiting.extend(reversed(by_agent.pop(call.agent, [])))
+    return ordered + [call for left in by_agent.values() for call in left]

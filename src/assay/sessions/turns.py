@@ -5,24 +5,32 @@ looks up (open calls, reported tokens, prompts seen) is found again in the turns
 """
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sessions import shell
 from assay.sessions.text import clip
-from assay.types import About, Call, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
+from assay.types import About, Call, CallKind, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
 
 PROMPT = (16_000, 4_000)
 REPLY = (1_500, 3_500)
+SHORT_REPLY = (150, 350)
 COMMAND = (3_000, 1_000)
 TARGET = (4_000, 2_000)
-OUTPUT_FINE = (200, 300)
-OUTPUT_TELLING = (1_000, 2_000)
-"""Characters kept at the head and at the tail. Errors, and results of tests, agents and people tell most."""
+FAILED = (1_000, 2_000)
+CHECKED = (200, 800)
+FINE = (100, 200)
+NOTHING = (0, 0)
+"""Characters kept at the head and at the tail. Failures tell most; a file that was read tells nothing of the work."""
+KEPT: dict[CallKind, tuple[int, int]] = {"agent": (500, 1_500), "ask": (500, 1_500), "plan": (500, 1_500)}
+KEPT |= {"read": NOTHING, "search": NOTHING, "edit": NOTHING, "todo": NOTHING}
+
+REPLY_MOST, TARGET_MOST = sum(REPLY), sum(TARGET)
 
 PR_URL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
-TELLING = frozenset({"agent", "ask", "plan"})
 
 
 class Draft(Struct):
@@ -57,7 +65,6 @@ class Tally(Struct):
     versions: list[str] = []
     branches: list[str] = []
     began_at: str = ""
-    ended_at: str = ""
 
 
 class Builder:
@@ -72,6 +79,17 @@ class Builder:
         self.spends: dict[int, tuple[int, int]] = {}
         self.prompts: set[int] = set()
         self.stream = self.tally.about.stream
+        self.events = 0
+        """Events since the stream was last counted."""
+        self.folds: dict[type, Callable[[Any], None]] = {
+            Spend: self.spend,
+            Call: self.call,
+            Result: self.result,
+            Reply: self.reply,
+            Prompt: self.prompt,
+            Mark: self.mark,
+            About: self.about,
+        }
         for turn in turns:
             self.restore(turn)
 
@@ -100,23 +118,18 @@ class Builder:
 
     def take(self, event: Event) -> None:
         """Fold one event in."""
-        match event:
-            case Spend():
-                self.spend(event)
-            case Call():
-                self.call(event)
-            case Result():
-                self.result(event)
-            case Reply():
-                self.open(event.at).replies.append(Reply(at=event.at, text=clip(event.text, *REPLY)))
-            case Prompt():
-                self.prompt(event)
-            case Mark():
-                self.open(event.at).marks.append(event)
-            case About():
-                self.about(event)
-        tally = self.tally
-        tally.streams[self.stream] = tally.streams.get(self.stream, 0) + 1
+        self.events += 1
+        self.folds[type(event)](event)
+
+    def reply(self, reply: Reply) -> None:
+        """The last words of a turn are kept nearly whole, those between two calls only in short."""
+        replies = self.open(reply.at).replies
+        if replies and len(replies[-1].text) > SHORT_REPLY[0] + SHORT_REPLY[1]:
+            replies[-1] = replace(replies[-1], text=clip(replies[-1].text, *SHORT_REPLY))
+        replies.append(replace(reply, text=clip(reply.text, *REPLY)) if len(reply.text) > REPLY_MOST else reply)
+
+    def mark(self, mark: Mark) -> None:
+        self.open(mark.at).marks.append(mark)
 
     def open(self, at: str) -> Draft:
         """The turn that goes on now, made to reach up to `at`."""
@@ -129,12 +142,16 @@ class Builder:
         """Note that a turn changed, at some time."""
         draft = self.drafts[number]
         self.changed.add(number)
-        draft.at = draft.at or at
-        draft.ended_at = max(draft.ended_at, at)
-        tally = self.tally
-        if at:
-            tally.began_at = tally.began_at or at
-            tally.ended_at = max(tally.ended_at, at)
+        if at > draft.ended_at:
+            draft.ended_at = at
+        if not draft.at:
+            draft.at = at
+
+    def count(self) -> None:
+        """Count the events since the last time for the stream they came under."""
+        streams = self.tally.streams
+        streams[self.stream] = streams.get(self.stream, 0) + self.events
+        self.events = 0
 
     def prompt(self, prompt: Prompt) -> None:
         if prompt.key in self.prompts:
@@ -168,14 +185,12 @@ class Builder:
             return
         draft = self.open(call.at)
         self.calls[call.id] = (len(self.drafts) - 1, len(draft.calls))
-        draft.calls.append(
-            replace(
-                call,
-                command=clip(call.command, *COMMAND),
-                target=clip(call.target, *TARGET),
-                runs=shell.read(call.command, call.dialect) if call.command else (),
-            )
-        )
+        if call.command:
+            runs = shell.read(call.command, call.dialect)
+            call = replace(call, command=clip(call.command, *COMMAND), runs=runs)
+        if len(call.target) > TARGET_MOST:
+            call = replace(call, target=clip(call.target, *TARGET))
+        draft.calls.append(call)
 
     def result(self, result: Result) -> None:
         place = self.calls.get(result.id)
@@ -184,12 +199,9 @@ class Builder:
         turn, n = place
         draft = self.drafts[turn]
         call = draft.calls[n]
-        done = ended(call, result)
-        if done == call:
-            return
-        draft.calls[n] = done
+        done = draft.calls[n] = ended(call, result)
         self.touch(turn, result.at)
-        if any(run.purpose == "pr" and run.outcome == "passed" for run in done.runs):
+        if done.runs and any(run.purpose == "pr" and run.outcome == "passed" for run in done.runs):
             for url in PR_URL.findall(result.output)[:1]:
                 draft.marks.append(Mark(kind="pr", at=result.at, detail=url))
 
@@ -197,7 +209,8 @@ class Builder:
         tally = self.tally
         known = tally.about
         tally.began_at = tally.began_at or about.at
-        if about.stream:
+        if about.stream and about.stream != self.stream:
+            self.count()
             self.stream = about.stream
         tally.about = About(
             stream=self.stream,
@@ -222,6 +235,7 @@ class Builder:
 
     def part(self, agent: str) -> Part:
         """What is known of the stream by now."""
+        self.count()
         tally, about = self.tally, self.tally.about
         counted = {name: n for name, n in tally.streams.items() if name}
         stream = max(counted, key=lambda name: (counted[name], name)) if counted else ""
@@ -238,8 +252,8 @@ class Builder:
             origin=about.origin,
             versions=tuple(tally.versions),
             branches=tuple(tally.branches),
-            began_at=tally.began_at,
-            ended_at=tally.ended_at,
+            began_at=tally.began_at or next((draft.at for draft in self.drafts if draft.at), ""),
+            ended_at=max((draft.ended_at for draft in self.drafts), default=""),
             is_warmup=bool(about.by) and first is not None and is_warmup(first),
         )
 
@@ -252,19 +266,21 @@ def is_warmup(draft: Draft) -> bool:
 def ended(call: Call, result: Result) -> Call:
     """The call with its result; a later result refines an earlier one."""
     code = call.exit_code if result.exit_code is None else result.exit_code
-    failed = result.status not in ("ok", "open")
-    runs = shell.conclude(call.runs, code, failed, result.output) if call.runs else ()
-    commits = call.commits
-    if any(run.purpose == "commit" for run in runs):
-        commits = shell.commit_ids(result.output) or commits
+    has_failed = result.status not in ("ok", "open")
+    keep = FAILED if has_failed else KEPT.get(call.kind, FINE)
+    runs, commits = call.runs, call.commits
+    if runs and any(run.purpose for run in runs):
+        runs = shell.conclude(runs, code, has_failed, result.output)
+        keep = FAILED if has_failed or any(run.outcome == "failed" for run in runs) else CHECKED
+        if any(run.purpose == "commit" for run in runs):
+            commits = shell.commit_ids(result.output) or commits
     if result.commit and not any(id.startswith(result.commit[:7]) for id in commits):
         commits = (*commits, result.commit)
-    telling = failed or call.kind in TELLING or any(run.purpose for run in runs)
     return replace(
         call,
         status=result.status,
         exit_code=code,
-        output=clip(result.output, *(OUTPUT_TELLING if telling else OUTPUT_FINE)) or call.output,
+        output=(clip(result.output, *keep) if keep != NOTHING else "") or call.output,
         ended_at=max(result.at, call.ended_at),
         edits=call.edits if result.edits is None else result.edits,
         runs=runs,

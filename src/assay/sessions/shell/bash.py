@@ -15,18 +15,20 @@ from tree_sitter import Language, Node, Parser
 from assay.sessions.shell.simple import Simple, Told, chain, weaken
 from assay.sessions.shell.words import unquote
 
-# Deeper than anything written by hand; Python's own stack is the limit behind it.
+# Deeper and longer than anything written by hand; Python's own stack and patience are the limits behind them.
 MAX_DEPTH: Final = 80
+MAX_FOUND: Final = 1_000
 
 _NONE: Final = -1
 _STATUS = re.compile(r"\$\??\{?(?:\?|PIPESTATUS(?:\[0\])?|pipestatus\[1\])\}?")
 _FIRST_STATUS = re.compile(r"PIPESTATUS|pipestatus")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)\}?")
 _OPERATORS = frozenset({"&&", "||", "|", "|&", ";", "&", "\n", ";;"})
-_BODIES = frozenset(
-    "while_statement for_statement c_style_for_statement if_statement case_statement case_item elif_clause "
-    "else_clause function_definition do_group negated_command command_substitution process_substitution".split()
-)
+_BODIES = frozenset({
+    "while_statement", "for_statement", "c_style_for_statement", "if_statement", "case_statement", "case_item",
+    "elif_clause", "else_clause", "function_definition", "do_group", "negated_command", "command_substitution",
+    "process_substitution",
+})  # fmt: skip
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 
 
@@ -48,10 +50,15 @@ class _Walk:
         self.first = _NONE
         self.head = _NONE
         self.kept: dict[str, int] = {}
+        # In `a && b 2>&1 | c` the grammar pipes the whole list into c, the shell only b: the list waits to be joined.
+        self.is_piped_on = False
+        self.unjoined: tuple[str, int, int] | None = None
 
     def node(self, node: Node) -> int:
         """Read a node; give the index of the command whose status becomes its own."""
         kind = node.type
+        if len(self.found) >= MAX_FOUND:
+            return _NONE
         if kind == "command":
             return self.command(node)
         read = _READERS.get(kind)
@@ -223,6 +230,7 @@ class _Walk:
         """`a && b` or `a || b`, nested to the left."""
         start = middle = len(self.found)
         operator, at = "", _NONE
+        is_piped_on, self.is_piped_on = self.is_piped_on, False
         for child in node.children:
             kind = child.type
             if kind in ("&&", "||"):
@@ -231,7 +239,9 @@ class _Walk:
                 continue
             before = at
             at = self.node(child)
-            if operator:
+            if operator and is_piped_on:
+                self.unjoined = (operator, start, middle)
+            elif operator:
                 self.join(operator, start, middle)
                 if operator == "||" and _bails(self.found[middle:]):
                     at = before
@@ -240,18 +250,25 @@ class _Walk:
     def pipeline(self, node: Node) -> int:
         """`a | b`: without pipefail only the last part is heard."""
         start, at, first = len(self.found), _NONE, _NONE
+        unjoined: tuple[str, int, int] | None = None
         for child in node.children:
             if not child.is_named:
                 continue
             middle = len(self.found)
+            if middle == start:
+                self.is_piped_on, self.unjoined = _is_redirected_list(child), None
             at = self.node(child)
             first = at if first == _NONE else first
             if middle == start:
+                self.is_piped_on, unjoined = False, self.unjoined
+                start = unjoined[2] if unjoined else start
                 continue
             if self.pipefail:
                 chain(self.found, start, middle, len(self.found))
             else:
                 weaken(self.found, start, middle, "output")
+        if unjoined:
+            self.join(*unjoined)
         self.head = first
         return at
 
@@ -327,6 +344,10 @@ class _Walk:
                 self.substitutions(child)
         self.last, self.first = last, first
         self.depth -= 1
+
+
+def _is_redirected_list(node: Node) -> bool:
+    return node.type == "redirected_statement" and node.children[0].type == "list"
 
 
 def _bails(found: list[Simple]) -> bool:

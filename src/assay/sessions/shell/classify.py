@@ -8,7 +8,7 @@ from msgspec import structs
 from assay.sessions.shell.cmdlets import cmdlet
 from assay.sessions.shell.rules import Rule, tables
 from assay.sessions.shell.simple import Simple, Told, worst
-from assay.sessions.shell.special import JUDGES
+from assay.sessions.shell.special import FED_JUDGES, JUDGES
 from assay.sessions.shell.tasks import script, tasks
 from assay.sessions.shell.unwrap import Dialect, Text, executed, unwrap
 from assay.sessions.shell.verdict import NOTHING, Verdict
@@ -86,8 +86,9 @@ def _verdict(program: str, words: list[str], stdin: str, dialect: Dialect) -> Ve
         return judged
     known = tables()
     key = known.key(program)
-    judge = JUDGES.get(key)
-    if judge is not None and (judged := judge(args, stdin)) is not None:
+    if (judge := JUDGES.get(key)) is not None and (judged := judge(args)) is not None:
+        return judged
+    if (fed := FED_JUDGES.get(key)) is not None and (judged := fed(args, stdin)) is not None:
         return judged
     rule = known.rules.get(key)
     if rule is not None:
@@ -141,7 +142,7 @@ def _applied(rule: Rule, words: list[str], start: int) -> Verdict:
     found = operands(args, rule.values)
     paths = _picked(rule.paths, found, args)
     touched = found if words[0] == "mv" else paths
-    return Verdict(purpose, True, tuple(paths), tuple(touched))
+    return Verdict(purpose, mutates=True, paths=tuple(paths), touched=tuple(touched))
 
 
 def _picked(which: str, found: list[str], args: list[str]) -> list[str]:

@@ -10,10 +10,11 @@ from msgspec import Struct
 from assay.sessions.shell.verdict import NOTHING, Verdict, written
 from assay.sessions.shell.words import is_option
 
-_SWITCHES = frozenset(
-    "-recurse -force -verbose -whatif -confirm -append -noclobber -passthru -nonewline -usebasicparsing -asjob "
-    "-notypeinformation -container -directory -file -confirm:$false -recurse:$true -skipcertificatecheck".split()
-)
+_SWITCHES = frozenset({
+    "-recurse", "-force", "-verbose", "-whatif", "-confirm", "-append", "-noclobber", "-passthru", "-nonewline",
+    "-usebasicparsing", "-asjob", "-notypeinformation", "-container", "-directory", "-file", "-confirm:$false",
+    "-recurse:$true", "-skipcertificatecheck",
+})  # fmt: skip
 _SENDS = frozenset({"post", "put", "patch", "delete"})
 _ALIASED = frozenset({"curl", "wget"})
 
@@ -55,7 +56,7 @@ def cmdlet(program: str, args: list[str]) -> Verdict | None:
     lower = program.lower()
     name = known.same.get(lower, lower)
     if name in known.changes:
-        return Verdict(None, True)
+        return Verdict(mutates=True)
     parameters = known.writes.get(name)
     if parameters is None or (lower in _ALIASED and any(word[:2] == "--" for word in args)):
         return None
@@ -64,7 +65,7 @@ def cmdlet(program: str, args: list[str]) -> Verdict | None:
         return NOTHING
     if name.startswith("invoke-"):
         if named.get("method", "").lower() in _SENDS:
-            return Verdict(None, True)
+            return Verdict(mutates=True)
         return written([named["outfile"]]) if "outfile" in named else NOTHING
     return written(_targets(parameters, named, unnamed))
 

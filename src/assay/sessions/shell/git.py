@@ -8,7 +8,7 @@ from assay.sessions.shell.verdict import NOTHING, Verdict, written
 from assay.sessions.shell.words import has, operand_places, operands
 
 _FILE = re.compile(r"\.$|\./|.*[^/.]\.[A-Za-z]\w{0,5}$")
-_WRITES: Final = Verdict(None, True)
+_WRITES: Final = Verdict(mutates=True)
 _VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 
 
@@ -33,12 +33,12 @@ def stash(args: list[str]) -> Verdict:
 
 def reset(args: list[str]) -> Verdict:
     """Only a hard reset throws work away."""
-    return Verdict("reset" if "--hard" in args else None, True)
+    return Verdict("reset" if "--hard" in args else None, mutates=True)
 
 
 def revert(args: list[str]) -> Verdict:
     """Leaving a revert is not one."""
-    return Verdict(None if has(args, {"--abort", "--quit", "--skip"}) else "revert", True)
+    return Verdict(None if has(args, {"--abort", "--quit", "--skip"}) else "revert", mutates=True)
 
 
 def tag(args: list[str]) -> Verdict:
@@ -69,7 +69,7 @@ def config(args: list[str]) -> Verdict:
 
 def push(args: list[str]) -> Verdict:
     """A dry run sends nothing."""
-    return NOTHING if has(args, {"-n", "--dry-run"}) else Verdict("push", True)
+    return NOTHING if has(args, {"-n", "--dry-run"}) else Verdict("push", mutates=True)
 
 
 SUBS: Final[dict[str, Callable[[list[str]], Verdict]]] = {
@@ -84,7 +84,7 @@ SUBS: Final[dict[str, Callable[[list[str]], Verdict]]] = {
 }
 
 
-def git(args: list[str], stdin: str) -> Verdict | None:
+def git(args: list[str]) -> Verdict | None:
     """Verdict on the subcommands above; the table knows the others."""
     place = next(operand_places(args, _VALUES), None)
     if place is None:

@@ -16,17 +16,29 @@ from assay.types import Outcome, Run
 # Summaries stand at the end; a test run's whole log is not worth searching.
 _HEAD_CHARS: Final = 40_000
 _TAIL_CHARS: Final = 160_000
+_LINE_CHARS: Final = 600
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?=\n)")
 _STATUS_LINE = re.compile(r"^[^\n\d]{0,40}?(?<![\d.])(\d{1,3})[\s\"'=*)\]-]*$", re.MULTILINE)
+# Task runners put the task's name before its lines; levels of a log are no tasks.
+_LABEL = re.compile(
+    r"^\[(?!(?:info|error|warn|warning|success|debug|fatal|ok)\])[\w:./-]+\] ", re.MULTILINE | re.IGNORECASE
+)
+_CLIENT_NOTE = "Shell cwd was reset"
 # They print something whenever they find something, so silence is an answer.
 _SILENT: Final = frozenset({"tsc", "vue-tsc", "eslint", "shellcheck"})
 _PASSES_ON: Final = frozenset({"cd", "head", "tail", "cat", "export", "pushd", "set"})
+# They run tools of any kind, so that the marks of those are their own.
+_RUNNERS: Final = frozenset({
+    "npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "mise", "turbo", "nx", "rake", "composer",
+    "hatch", "poetry", "uv", "python", "python3", "node", "mvn", "gradle",
+})  # fmt: skip
 
 
 class _Mark(NamedTuple):
     by: frozenset[str]
-    purposes: frozenset[str]
+    purposes: tuple[str, ...]
     pattern: re.Pattern[str]
+    is_shared: bool
 
 
 class _Seen(NamedTuple):
@@ -43,16 +55,28 @@ def _marks() -> tuple[tuple[_Mark, ...], frozenset[str]]:
     for entry in document["mark"]:
         kinds = "|".join(f"(?P<{kind}>{entry[kind]})" for kind in ("failed", "passed", "weak") if kind in entry)
         pattern = re.compile(rf"^(?:{kinds})$", re.MULTILINE)
-        marks.append(_Mark(frozenset(entry["by"].split()), frozenset(entry["for"]), pattern))
+        marks.append(_Mark(frozenset(entry["by"].split()), tuple(entry["for"]), pattern, entry.get("shared", False)))
     return tuple(marks), frozenset(name for mark in marks for name in mark.by)
 
 
-def _reported(run: Run, output: str) -> _Seen:
-    """What the output says of a run of this kind."""
-    marks, owners = _marks()
+def _applies(mark: _Mark, run: Run, others: Sequence[Run]) -> bool:
+    """Can this mark only mean this run, as far as the other runs show?"""
+    if run.purpose not in mark.purposes or (mark.is_shared and any(other.program == run.program for other in others)):
+        return False
+    if run.program in mark.by:
+        return True
+    if run.program not in _RUNNERS and run.program in _marks()[1]:
+        return False
+    # A task runner speaks with the marks of the tools it runs, unless somebody else here is more likely to.
+    first = mark.purposes[0]
+    return not any(other.program in mark.by or other.purpose == first != run.purpose for other in others)
+
+
+def _reported(run: Run, others: Sequence[Run], output: str) -> _Seen:
+    """What the output says of a run of this kind, among others with a purpose."""
     found: list[tuple[int, str]] = []
-    for mark in marks:
-        if run.purpose in mark.purposes and (run.program in mark.by or _is_general(run.program, owners)):
+    for mark in _marks()[0]:
+        if _applies(mark, run, others):
             found.extend((match.start(), match.lastgroup or "") for match in mark.pattern.finditer(output))
     if run.purpose in ("commit", "revert") and commit_ids(output):
         found.append((len(output), "passed"))
@@ -63,16 +87,6 @@ def _reported(run: Run, output: str) -> _Seen:
         elif last is None:
             last = "passed"
     return _Seen(last, len({kind == "failed" for _, kind in found}) > 1)
-
-
-_RUNNERS: Final = frozenset(
-    "npm yarn pnpm bun make gmake just task mise turbo nx rake composer hatch poetry uv python python3 node mvn gradle".split()
-)
-
-
-def _is_general(program: str, owners: frozenset[str]) -> bool:
-    """Does it run tools of any kind, so that their marks are its own?"""
-    return program in _RUNNERS or program not in owners
 
 
 def _printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None:
@@ -88,7 +102,7 @@ def _printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None
 
 
 def _status_in(output: str, *, is_last: bool) -> Outcome | None:
-    lines = output.rstrip().rsplit("\n", 1 if is_last else 30)
+    lines = [line for line in output.rstrip().rsplit("\n", 30) if not line.startswith(_CLIENT_NOTE)]
     for line in reversed(lines[-1:] if is_last else lines):
         match = _STATUS_LINE.match(line.strip())
         if match and (is_last or re.search(r"exit|status|rc|code", line, re.IGNORECASE)):
@@ -128,7 +142,7 @@ def _by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | None:
     run = runs[at]
     if (printed := _printed_status(runs, at, output)) is not None:
         return printed
-    seen = _reported(run, output)
+    seen = _reported(run, [other for other in runs if other.purpose and other is not run], output)
     # Of several runs of one kind only the last may claim the last word.
     is_last = not any(later.purpose == run.purpose for later in runs[at + 1 :])
     if seen.outcome is not None:
@@ -143,4 +157,9 @@ def _readable(output: str) -> str:
     """Without colours, and without the middle of a very long log."""
     if len(output) > _HEAD_CHARS + _TAIL_CHARS:
         output = output[:_HEAD_CHARS] + "\n" + output[-_TAIL_CHARS:]
-    return _ESCAPES.sub("", output) if "\x1b" in output or "\r" in output else output
+    if "\x1b" in output or "\r" in output:
+        output = _ESCAPES.sub("", output)
+    if len(output) > _LINE_CHARS:
+        # No summary is longer, and the patterns' time grows by the square of a line.
+        output = "\n".join([line[:_LINE_CHARS] for line in output.split("\n")])
+    return _LABEL.sub("", output) if "] " in output else output

@@ -10,11 +10,13 @@ from tree_sitter import Language, Node, Parser
 from assay.sessions.shell.simple import Simple, chain, weaken
 
 MAX_DEPTH: Final = 250
+MAX_FOUND: Final = 1_000
 
-_BLOCKS = frozenset(
-    "if_statement foreach_statement while_statement for_statement do_statement switch_statement function_statement "
-    "script_block_expression sub_expression parenthesized_expression trap_statement assignment_expression".split()
-)
+_BLOCKS = frozenset({
+    "if_statement", "foreach_statement", "while_statement", "for_statement", "do_statement", "switch_statement",
+    "function_statement", "script_block_expression", "sub_expression", "parenthesized_expression",
+    "trap_statement", "assignment_expression",
+})  # fmt: skip
 _QUOTED = frozenset({"array_literal_expression", "string_literal", "command_name_expr", "expandable_string_literal"})
 _STATUS = re.compile(r"\$LASTEXITCODE|\$\?", re.IGNORECASE)
 _FAILS = re.compile(r"\$LASTEXITCODE\s*-(?:ne|gt)\s*0|-not\s*\$\?|!\s*\$\?", re.IGNORECASE)
@@ -53,7 +55,7 @@ class _Walk:
     def node(self, node: Node) -> None:
         """Read a node and weaken what the exit code says of its parts."""
         kind = node.type
-        if self.depth > MAX_DEPTH or kind == "comment":
+        if self.depth > MAX_DEPTH or kind == "comment" or len(self.found) >= MAX_FOUND:
             return
         self.depth += 1
         start = len(self.found)
@@ -157,7 +159,13 @@ class _Walk:
         start, loose = len(self.found), list[Node]()
         for child in node.children:
             kind = child.type
-            if kind in ("command_name", "command_elements", "generic_token", "command_parameter", "command_argument_sep"):
+            if kind in (
+                "command_name",
+                "command_elements",
+                "generic_token",
+                "command_parameter",
+                "command_argument_sep",
+            ):
                 # A command that the grammar gave up on lies about in pieces.
                 loose.append(child)
                 continue

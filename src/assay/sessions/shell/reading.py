@@ -1,5 +1,6 @@
 """Text in, runs out; quick for what is repeated, patient with what is broken."""
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -9,8 +10,12 @@ from assay.sessions.shell.simple import Simple
 from assay.sessions.shell.unwrap import Dialect, Text
 from assay.types import Run
 
-# Longer than any command written to be run; what is cut off is the middle of some document.
-MAX_CHARS: Final = 64_000
+# The parser needs time by the square of what it cannot make sense of: about a second for this much, 17 for 64 KB.
+MAX_CHARS: Final = 16_000
+# Commands get long by the documents in them, of which a part is enough.
+_OPENER = re.compile(r"<<-?[ \t]*['\"\\]?(\w+)")
+_BODY_HEAD: Final = 3_000
+_BODY_TAIL: Final = 1_000
 # A long command is hardly ever repeated, and the cache should stay below some tens of megabytes.
 _CACHED_CHARS: Final = 4_000
 
@@ -19,16 +24,44 @@ def read(command: str, dialect: Dialect = "bash") -> tuple[Run, ...]:
     """Runs of all simple commands in order of appearance, nested ones included; never raises."""
     if len(command) <= _CACHED_CHARS:
         return _cached(command, dialect)
-    return _read(command[:MAX_CHARS], dialect)
+    return read_anew(command, dialect)
+
+
+def _shortened(text: str) -> str:
+    """The text with the middle of long here-documents left out, and cut where even that is too long."""
+    if len(text) <= MAX_CHARS:
+        return text
+    kept: list[str] = []
+    body: list[str] = []
+    tag = ""
+    for line in text.split("\n"):
+        if tag and line.strip() != tag:
+            body.append(line)
+            continue
+        if tag:
+            kept.append(_clip("\n".join(body)))
+            body, tag = [], ""
+        elif match := _OPENER.search(line):
+            tag = match[1]
+        kept.append(line)
+    # A document without an end may be no document at all, so it stays whole.
+    return "\n".join(kept + body)[:MAX_CHARS]
+
+
+def _clip(body: str) -> str:
+    if len(body) <= _BODY_HEAD + _BODY_TAIL:
+        return body
+    return body[: body.rfind("\n", 0, _BODY_HEAD) + 1] + body[body.find("\n", len(body) - _BODY_TAIL) + 1 :]
 
 
 def _parse(text: Text) -> list[Simple]:
-    clipped = text.text[:MAX_CHARS]
-    return powershell.simples(clipped) if text.dialect == "powershell" else bash.simples(clipped, text.options)
+    short = _shortened(text.text)
+    return powershell.simples(short) if text.dialect == "powershell" else bash.simples(short, text.options)
 
 
-def _read(command: str, dialect: Dialect) -> tuple[Run, ...]:
+def read_anew(command: str, dialect: Dialect) -> tuple[Run, ...]:
+    """The same without the cache."""
     return tuple(runs(_parse(Text(command, dialect)), dialect, _parse))
 
 
-_cached = lru_cache(maxsize=4096)(_read)
+_cached = lru_cache(maxsize=4096)(read_anew)

@@ -9,11 +9,13 @@ Told = Literal["exit", "success", "output"]
 _WEIGHT: dict[Told, int] = {"exit": 0, "success": 1, "output": 2}
 
 # They as good as never fail, so a failing chain was failed by somebody else.
-_STEADY = frozenset(
-    "cd pushd popd export source . set unset shopt echo printf mkdir touch rm true : sleep date pwd clear alias "
-    "umask ulimit trap local declare readonly typeset whoami head tail cat tee sort uniq wc tr cut column ls "
-    "Set-Location Push-Location Pop-Location Write-Host Write-Output Select-Object Out-Host Out-String Out-Null".split()
-)
+_STEADY = frozenset({
+    "cd", "pushd", "popd", "export", "source", ".", "set", "unset", "shopt", "echo", "printf", "mkdir", "touch",
+    "rm", "true", ":", "sleep", "date", "pwd", "clear", "alias", "umask", "ulimit", "trap", "local", "declare",
+    "readonly", "typeset", "whoami", "head", "tail", "cat", "tee", "sort", "uniq", "wc", "tr", "cut", "column",
+    "ls", "Set-Location", "Push-Location", "Pop-Location", "Write-Host", "Write-Output", "Select-Object",
+    "Out-Host", "Out-String", "Out-Null",
+})  # fmt: skip
 _STEADY_GIT = frozenset({"add", "status", "diff", "log", "show", "branch", "rev-parse"})
 
 
@@ -41,6 +43,8 @@ def weaken(found: list[Simple], start: int, end: int, told: Told) -> None:
 
 def is_steady(simple: Simple) -> bool:
     """Can it be left out when asking who failed a chain?"""
+    if simple.told == "output":
+        return True
     words = simple.words
     if words[0] == "git":
         return len(words) > 1 and words[1] in _STEADY_GIT

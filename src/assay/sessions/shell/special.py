@@ -34,7 +34,7 @@ _SCRIPT_WRITE = re.compile(
 )
 
 
-def sed(args: list[str], stdin: str) -> Verdict:
+def sed(args: list[str]) -> Verdict:
     """In place or not; the first operand is the script unless a flag gave it."""
     if not any(_SED_IN_PLACE.match(word) for word in args):
         return NOTHING
@@ -51,7 +51,7 @@ def perl(args: list[str], stdin: str) -> Verdict:
     return inline(args, stdin)
 
 
-def tar(args: list[str], stdin: str) -> Verdict:
+def tar(args: list[str]) -> Verdict:
     """Extracting and creating write; listing does not."""
     if not args:
         return NOTHING
@@ -64,39 +64,41 @@ def tar(args: list[str], stdin: str) -> Verdict:
     return NOTHING
 
 
-def curl(args: list[str], stdin: str) -> Verdict:
+def curl(args: list[str]) -> Verdict:
     """It changes something when it sends, or saves to a file."""
     method = value(args, {"-X", "--request"})
-    sends = has(args, {"-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-F", "--form", "-T"})
+    sends = has(
+        args, {"-d", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--json", "-F", "--form", "-T"}
+    )
     if _CHANGING_METHOD.match(method) or (sends and method.upper() not in ("GET", "HEAD")):
-        return Verdict(None, True)
+        return Verdict(mutates=True)
     if target := value(args, {"-o", "--output"}):
         return written([target])
-    return Verdict(None, True) if has(args, {"-O", "--remote-name", "--upload-file"}) else NOTHING
+    return Verdict(mutates=True) if has(args, {"-O", "--remote-name", "--upload-file"}) else NOTHING
 
 
-def wget(args: list[str], stdin: str) -> Verdict:
+def wget(args: list[str]) -> Verdict:
     """It saves a file unless told to print or only to look."""
     target = value(args, {"-O", "--output-document"}) or next((w[3:] for w in args if w.startswith("-qO")), "")
     if target == "-" or has(args, {"--spider"}) or "-qO-" in args or "-O-" in args:
         return NOTHING
-    return written([target]) if target else Verdict(None, True)
+    return written([target]) if target else Verdict(mutates=True)
 
 
-def dd(args: list[str], stdin: str) -> Verdict:
+def dd(args: list[str]) -> Verdict:
     """`of=` names what it writes."""
     return written([target]) if (target := next((w[3:] for w in args if w.startswith("of=")), "")) else NOTHING
 
 
-def find(args: list[str], stdin: str) -> Verdict:
+def find(args: list[str]) -> Verdict:
     """Only `-delete` and `-fprint` write by themselves."""
     if "-delete" not in args:
         return NOTHING
     roots = tuple(args[: next((i for i, word in enumerate(args) if word[:1] in "-(!"), len(args))])
-    return Verdict(None, True, (), roots)
+    return Verdict(mutates=True, touched=roots)
 
 
-def gh(args: list[str], stdin: str) -> Verdict | None:
+def gh(args: list[str]) -> Verdict | None:
     """`gh api` sends when it has fields or a method; a graphql query only looks."""
     if args[:1] != ["api"]:
         return None
@@ -131,7 +133,7 @@ def inline(args: list[str], stdin: str) -> Verdict:
     if not found:
         return NOTHING
     named = [match["opened"] or match["path"] or match["file"] for match in found]
-    return written([path for path in named if path]) if all(named) else Verdict(None, True)
+    return written([path for path in named if path]) if all(named) else Verdict(mutates=True)
 
 
 def node(args: list[str], stdin: str) -> Verdict:
@@ -155,29 +157,29 @@ def php(args: list[str], stdin: str) -> Verdict:
     return Verdict("lint") if "-l" in args else inline(args, stdin)
 
 
-_CLOUD_READS = re.compile(r"(?:describe|list|get|ls|show|wait|help|tail|batch-get|head|lookup|view|info|print|search|read)")
+_CLOUD_READS = re.compile(
+    r"(?:describe|list|get|ls|show|wait|help|tail|batch-get|head|lookup|view|info|print|search|read)"
+)
 _CLOUD_WRITES = re.compile(
     r"(?:create|delete|put|update|cp|mv|rm|sync|mb|rb|run|start|stop|terminate|deploy|add|remove|set|send|publish|invoke"
     r"|apply|enable|disable|attach|detach|modify|reboot|tag|untag|import|restore|register)(?:-|$)"
 )
 
 
-def cloud(args: list[str], stdin: str) -> Verdict:
+def cloud(args: list[str]) -> Verdict:
     """`aws s3 cp`, `gcloud run deploy`: the first verb among the operands decides."""
     for word in operands(args, {"--profile", "--region", "--project", "--output", "--format", "--query"})[:5]:
         if _CLOUD_READS.match(word):
             return NOTHING
         if _CLOUD_WRITES.match(word):
-            return Verdict(None, True)
+            return Verdict(mutates=True)
     return NOTHING
 
 
-Judge = Callable[[list[str], str], Verdict | None]
-
-JUDGES: Final[dict[str, Judge]] = {
+# By their arguments alone.
+JUDGES: Final[dict[str, Callable[[list[str]], Verdict | None]]] = {
     "git": git,
     "sed": sed,
-    "perl": perl,
     "tar": tar,
     "bsdtar": tar,
     "curl": curl,
@@ -185,6 +187,13 @@ JUDGES: Final[dict[str, Judge]] = {
     "dd": dd,
     "find": find,
     "gh": gh,
+    "aws": cloud,
+    "gcloud": cloud,
+}
+
+# By their arguments and what they are fed on stdin.
+FED_JUDGES: Final[dict[str, Callable[[list[str], str], Verdict | None]]] = {
+    "perl": perl,
     "psql": sql,
     "mongosh": mongo,
     "python": inline,
@@ -192,8 +201,6 @@ JUDGES: Final[dict[str, Judge]] = {
     "ruby": ruby,
     "php": php,
     "deno": deno,
-    "aws": cloud,
-    "gcloud": cloud,
     "Rscript": inline,
     "julia": inline,
 }

@@ -12,7 +12,9 @@ _SEPARATORS = re.compile(r"[_./]")
 _SCRIPT = re.compile(r"(.+)\.(?:sh|bash|zsh|ps1|bat|cmd)$", re.IGNORECASE)
 _FIXING = frozenset({"--fix", "--write", "--autofix"})
 _ORDER: tuple[Purpose, ...] = ("test", "types", "lint", "format", "build")
-_JVM_TEST = re.compile(r"test(?:only|quick|class|suite)?|(?:test|connected|integration|check)\w*test|\w*unittest|\w*tests?")
+_JVM_TEST = re.compile(
+    r"test(?:only|quick|class|suite)?|(?:test|connected|integration|check)\w*test|\w*unittest|\w*tests?"
+)
 _XCODE: dict[str, Purpose] = {
     "test": "test",
     "test-without-building": "test",

@@ -12,6 +12,8 @@ Dialect = Literal["bash", "powershell"]
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "fish", "ash"})
 _POWERSHELLS = frozenset({"powershell", "pwsh"})
 _INTERPRETERS = frozenset({"python", "node", "php", "ruby", "perl", "deno", "bun"})
+# `cargo +nightly test` names its tool chain first.
+_RUSTUP_SHIMS = frozenset({"cargo", "rustc", "rustfmt"})
 _SHELL_SCRIPT = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _VERSION = re.compile(r"(?<=.)@[^/]*$")
 _STEM = re.compile(r"\.(?:js|mjs|cjs|ts|phar|php|rb|py|pl)$")
@@ -35,6 +37,8 @@ def unwrap(words: list[str], stdin: str) -> list[str] | Text | None:
         return _powershell(words, stdin)
     if program == "cmd" and len(words) > 2 and words[1].lower() in ("/c", "/k"):
         return Text(" ".join(words[2:]), "bash")
+    if len(words) > 1 and words[1][:1] == "+" and program in _RUSTUP_SHIMS:
+        return [words[0], *words[2:]]
     known = tables()
     wrapper = known.wrappers.get(program)
     if wrapper is not None:

@@ -19,4 +19,4 @@ NOTHING = Verdict()
 
 def written(paths: list[str] | tuple[str, ...], purpose: Purpose | None = None) -> Verdict:
     """It writes exactly these files."""
-    return Verdict(purpose, True, tuple(paths), tuple(paths))
+    return Verdict(purpose, mutates=True, paths=tuple(paths), touched=tuple(paths))

@@ -49,7 +49,10 @@ class Reader(Struct):
     by: str = ""
     is_compacted: bool = False
     """A compaction boundary was read, its summary not yet."""
-    last_spend: Spend | None = None
+    message_id: str = ""
+    message_key: int = 0
+    usage: TokenUsage | None = None
+    """Tokens last reported for that message: one message stands in several records."""
     queue: list[Waiting] = []
     steered: list[str] = []
     """Texts of queued prompts that were delivered, in case a later record repeats them."""
@@ -120,13 +123,13 @@ class Reader(Struct):
 
     def said(self, message: Message, at: str, uuid: str, by: str, emit: Emit) -> None:
         """What one record adds to a model response: tokens, words, calls."""
-        key = key_of(message.id or uuid)
-        if message.usage is not None:
-            spend = Spend(at=at, key=key, model=message.model or "", usage=usage_of(message.usage), by=by)
-            last = self.last_spend
-            if last is None or last.key != key or last.usage != spend.usage:
-                self.last_spend = spend
-                emit(spend)
+        name = message.id or uuid
+        if name != self.message_id:
+            self.message_id, self.message_key, self.usage = name, key_of(name), None
+        key, usage = self.message_key, message.usage
+        if usage is not None and usage != self.usage:
+            self.usage = usage
+            emit(Spend(at=at, key=key, model=message.model or "", usage=usage_of(usage), by=by))
         if isinstance(message.content, str):
             if message.content and not by:
                 emit(Reply(at=at, text=message.content))

@@ -5,11 +5,11 @@ from msgspec import Raw, Struct
 NO_RAW = Raw()
 
 
-class CacheCreation(Struct):
+class CacheCreation(Struct, gc=False):
     ephemeral_1h_input_tokens: int | None = None
 
 
-class TokenUsage(Struct):
+class TokenUsage(Struct, gc=False):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
@@ -17,14 +17,14 @@ class TokenUsage(Struct):
     cache_creation: CacheCreation | None = None
 
 
-class Inner(Struct):
+class Inner(Struct, gc=False):
     """A block inside a tool result."""
 
     type: str = ""
     text: str = ""
 
 
-class Block(Struct):
+class Block(Struct, gc=False):
     """A block of a message: text, image, tool_use or tool_result."""
 
     type: str = ""
@@ -37,18 +37,18 @@ class Block(Struct):
     is_error: bool | None = None
 
 
-class Message(Struct):
+class Message(Struct, gc=False):
     id: str | None = None
     model: str | None = None
     usage: TokenUsage | None = None
     content: str | list[Block] | None = None
 
 
-class Hunk(Struct):
+class Hunk(Struct, gc=False):
     lines: list[str] = []
 
 
-class ToolOutcome(Struct):
+class ToolOutcome(Struct, gc=False):
     """`toolUseResult` where it is an object."""
 
     type: str | None = None
@@ -62,21 +62,21 @@ class ToolOutcome(Struct):
     gitOperation: Raw = NO_RAW  # noqa: N815
 
 
-class Origin(Struct):
+class Origin(Struct, gc=False):
     kind: str = ""
 
 
-class CompactMetadata(Struct):
+class CompactMetadata(Struct, gc=False):
     trigger: str = ""
 
 
-class Attachment(Struct):
+class Attachment(Struct, gc=False):
     type: str = ""
     commandMode: str | None = None  # noqa: N815
     prompt: str | list[Inner] | None = None
 
 
-class Echo(Struct):
+class Echo(Struct, gc=False):
     """A sub-agent's record repeated inside a progress record of its parent."""
 
     type: str = ""
@@ -86,13 +86,13 @@ class Echo(Struct):
     toolUseResult: ToolOutcome | str | list[Raw] | None = None  # noqa: N815
 
 
-class ProgressState(Struct):
+class ProgressState(Struct, gc=False):
     type: str = ""
     agentId: str = ""  # noqa: N815
     message: Echo | None = None
 
 
-class Record(Struct):
+class Record(Struct, gc=False):
     type: str = ""
     uuid: str | None = None
     timestamp: str | None = None

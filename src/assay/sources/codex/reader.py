@@ -251,7 +251,7 @@ class Reader(Struct):
             self.ledger.end_spawn(scene, word(payload.event_id), word(payload.agent_thread_id))
 
     def web_search(self, payload: Payload, scene: Scene) -> None:
-        """Told by a response_item, often without an call_id, and by an end event; inside a script only by the latter."""
+        """Told by a response_item, often without an id, and by an end event; inside a script only by that."""
         action = table(payload.action)
         target = word(payload.query) or word(action.get("query")) or word(action.get("url"))
         call_id = word(payload.call_id) or word(payload.id)

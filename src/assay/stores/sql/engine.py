@@ -13,6 +13,8 @@ from assay.stores.sql.store import Store
 MIGRATIONS = Path(__file__).parent / "migrations"
 NEWEST = max(path.name[:4] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 WAIT_MS = 30_000
+CHECKPOINT_PAGES = 8_000
+"""32 MB: a first scan would otherwise wait for the disk every 4 MB."""
 
 
 def open_store(url: str) -> Store:
@@ -40,6 +42,7 @@ def prepare(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
 
 
 def begin(connection: Connection) -> None:

@@ -6,7 +6,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Row,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from assay.stores.sql import settling
 from assay.stores.sql.plainly import told_plainly
@@ -18,6 +31,18 @@ PACK = msgspec.msgpack.Encoder().encode
 PART = msgspec.msgpack.Decoder(Part).decode
 UNKNOWN = msgspec.json.Decoder(dict[str, int]).decode
 AT_ONCE = 500
+
+# Statements that every file needs are made once: making them takes longer than running them.
+FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(
+    files.c.path == bindparam("path")
+)
+ADD_FILE = insert(files)
+CHANGE_FILE = (
+    update(files)
+    .where(files.c.id == bindparam("file"))
+    .values({column.name: bindparam(column.name) for column in files.columns if column.name != "id"})
+)
+ADD_TURNS, ADD_KEYS, ADD_SKIPS = insert(turns), insert(keys), insert(skips)
 
 
 class Store:
@@ -83,14 +108,12 @@ class Store:
         """
         row = file_row(found)
         with self.writing() as connection:
-            there = connection.execute(
-                select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(files.c.path == found.path)
-            ).first()
+            there = connection.execute(FILE_AT, {"path": found.path}).first()
             if there is None and before is None:
-                file_id = connection.execute(insert(files).values(row)).inserted_primary_key[0]  # type: ignore[index]
+                file_id: int = connection.execute(ADD_FILE, row).lastrowid
             elif there is not None and before is not None and is_same(there, before):
                 file_id = there.id
-                connection.execute(update(files).where(files.c.id == file_id).values(row))
+                connection.execute(CHANGE_FILE, row | {"file": file_id})
             else:
                 return False
             keep_content(connection, file_id, found, is_new=before is None)
@@ -245,14 +268,13 @@ def keep_content(connection: Connection, file_id: int, found: Scanned, *, is_new
         connection.execute(delete(keys).where(keys.c.file_id == file_id))
         connection.execute(delete(skips).where(skips.c.file_id == file_id))
     if found.bodies:
-        connection.execute(
-            insert(turns), [{"file_id": file_id, "n": n, "at": at, "body": body} for n, at, body in found.bodies]
-        )
+        rows = [{"file_id": file_id, "n": n, "at": at, "body": body} for n, at, body in found.bodies]
+        connection.execute(ADD_TURNS, rows)
     if found.keys:
-        connection.execute(insert(keys), [{"key": key, "file_id": file_id} for key in found.keys])
+        connection.execute(ADD_KEYS, [{"key": key, "file_id": file_id} for key in found.keys])
     if found.skips:
         missed = [{"file_id": file_id, "line": skip.line, "why": skip.why} for skip in found.skips]
-        connection.execute(insert(skips), missed)
+        connection.execute(ADD_SKIPS, missed)
 
 
 def summary(row: Row[Any]) -> Summary:

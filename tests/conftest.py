@@ -1,0 +1,186 @@
+"""What the tests share: tiny transcripts as Claude Code writes them, and the program as a person runs it."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from assay.cli.main import app
+
+NOBODY = 65534
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("last") is not None)
+
+
+# --- transcripts ------------------------------------------------------------------------------
+
+
+def stamp(seconds: float) -> str:
+    return (BEGAN + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def record(kind: str, second: float, stream: str, **more: Any) -> dict[str, Any]:
+    common = {"sessionId": stream, "uuid": f"{stream}/{second}/{kind}", "timestamp": stamp(second)}
+    place = {"cwd": "/home/ada/loom", "gitBranch": "main", "version": "2.1.300", "isSidechain": False}
+    return {"type": kind, **common, **place, **more}
+
+
+def said(second: float, text: str = "weave the blue scarf", stream: str = "s1", **more: Any) -> dict[str, Any]:
+    return record("user", second, stream, message={"role": "user", "content": text}, **more)
+
+
+def replied(second: float, text: str = "woven", stream: str = "s1", **more: Any) -> dict[str, Any]:
+    message = {"id": f"m{second}/{stream}", "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": text}]}
+    return record("assistant", second, stream, message={**message, "usage": {"output_tokens": len(text)}}, **more)
+
+
+def called(second: float, command: str = "pytest -q", stream: str = "s1", **more: Any) -> dict[str, Any]:
+    block = {"type": "tool_use", "id": f"c{second}/{stream}", "name": "Bash", "input": {"command": command}}
+    message = {"id": f"m{second}/{stream}", "model": "claude-sonnet-4-5", "content": [block]}
+    usage = {"input_tokens": 10, "output_tokens": 5}
+    return record("assistant", second, stream, message={**message, "usage": usage}, **more)
+
+
+def returned(second: float, call: float, output: str = "3 passed in 0.1s", stream: str = "s1") -> dict[str, Any]:
+    block = {"type": "tool_result", "tool_use_id": f"c{call}/{stream}", "content": output}
+    return record("user", second, stream, message={"role": "user", "content": [block]}, toolUseResult={"stdout": ""})
+
+
+def conversation(stream: str, turns: int = 2, padding: int = 0, start: int = 0) -> list[dict[str, Any]]:
+    """Prompts, each with a test run and an answer; outputs are as long as asked for."""
+    dice = random.Random(stream)  # noqa: S311
+    found = []
+    for second in range(start, start + turns * 10, 10):
+        commands = ("pytest -q", "git commit -am knot", "ls -la loom", "ruff check . && mypy src")
+        output = f"{dice.randint(1, 9)} passed in 0.{second}s\n" + "thread " * (padding // 7)
+        found += [
+            said(second, f"weave row {second} of {stream}", stream),
+            called(second + 1, dice.choice(commands), stream),
+            returned(second + 2, second + 1, output, stream),
+            replied(second + 3, f"row {second} is woven", stream),
+        ]
+    return found
+
+
+def encoded(records: Iterable[dict[str, Any] | bytes | str]) -> bytes:
+    """Lines of records; text and bytes stand for themselves."""
+    lines = []
+    for one in records:
+        text = one if isinstance(one, str | bytes) else json.dumps(one, ensure_ascii=False)
+        lines.append(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def write(path: Path, *records: dict[str, Any] | bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(encoded(records))
+    return path
+
+
+def folder_of(path: Path, files: int, turns: int = 2, padding: int = 0) -> Path:
+    """A folder with a conversation in each file."""
+    for n in range(files):
+        write(path / f"p{n % 7}" / f"{n:04}.jsonl", *conversation(f"{n:04}-loom", turns + n % 3, padding))
+    return path
+
+
+def count_lines(*paths: Path) -> int:
+    """Lines as the transcripts at or below the paths have them."""
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.jsonl"))]
+    return sum(sum(1 for _ in file.open("rb")) for file in files)
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+@dataclass
+class Ran:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """A person's environment without anything of ours."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
+    return {**kept, "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200", **more}
+
+
+def command(*args: object) -> list[str | bytes]:
+    words = [arg if isinstance(arg, bytes) else os.fsencode(str(arg)) for arg in args]
+    return [sys.executable, "-m", "assay", *words]
+
+
+def run(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
+    """`assay ARGS` in a process of its own."""
+    done = subprocess.run(
+        command(*args), capture_output=True, env=environment(**env or {}), timeout=60, check=False, **more
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def start(*args: object, **more: Any) -> subprocess.Popen[bytes]:
+    """`assay ARGS`, not waited for."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.Popen(command(*args), env=environment(), **pipes)
+
+
+def streams(*args: object) -> dict[str, Any]:
+    """`assay streams ARGS --json`, here and now."""
+    done = CliRunner().invoke(app, ["streams", *map(str, args), "--json"], env=environment())
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout_bytes)
+    return found
+
+
+def settled(listed: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same however it was come by."""
+    return {name: value for name, value in listed.items() if name != "scan"}
+
+
+def adds_up(listed: dict[str, Any], *paths: Path) -> bool:
+    """Whether every line is either read or skipped, and every skip is told."""
+    lines = listed["lines"]
+    told = all(skip["file"] and skip["why"] and "line" in skip for skip in listed["skipped"])
+    return told and lines["read"] + lines["skipped"] == lines["total"] == count_lines(*paths)
+
+
+def is_one_line(text: str) -> bool:
+    return text.count("\n") == 1 and text.endswith("\n") and "Traceback" not in text
+
+
+@pytest.fixture
+def shared_folder() -> Iterator[Path]:
+    """A folder that people without rights can enter as well, which pytest's own is not."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+def as_nobody() -> dict[str, Any]:
+    """Arguments for a process that permissions bind."""
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}

@@ -1,0 +1,259 @@
+"""The SQL store: private, whole, and exact about paths."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import MetaData, create_engine, inspect, select
+
+from assay.errors import StoreError
+from assay.pipeline import scan as scanning
+from assay.pipeline.discover import discover
+from assay.stores.sql import Store, open_store
+from assay.stores.sql.schema import TABLES, files
+from assay.stores.sql.settling import Settled
+from assay.stores.sql.store import below
+from assay.types import Place, Scanned
+from tests.conftest import conversation, said, write
+
+
+def opened(path: Path) -> Store:
+    return open_store(f"sqlite:///{path}")
+
+
+def read_into(store: Store, *paths: Path) -> scanning.Outcome:
+    return scanning.scan(store, discover(paths), 1, lambda done, total: None)
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def test_only_its_owner_can_read_a_store_and_what_lies_beside_it(tmp_path: Path):
+    old = os.umask(0)
+    try:
+        store = opened(tmp_path / "deep" / "down" / "assay.db")
+        read_into(store, write(tmp_path / "a.jsonl", said(1)))
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "deep" / "down").iterdir()}
+        store.close()
+    finally:
+        os.umask(old)
+    assert set(modes) >= {"assay.db", "assay.db-wal"}
+    assert set(modes.values()) == {0o600}
+    assert stat.S_IMODE((tmp_path / "deep" / "down").stat().st_mode) == 0o700
+
+
+def test_a_store_that_others_could_read_is_made_private(tmp_path: Path):
+    path = tmp_path / "assay.db"
+    opened(path).close()
+    path.chmod(0o644)
+    opened(path).close()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("pragma", "value"), [("journal_mode", "wal"), ("foreign_keys", 1), ("busy_timeout", 30_000)])
+def test_every_connection_is_prepared(tmp_path: Path, pragma: str, value: object):
+    store = opened(tmp_path / "assay.db")
+    with store.reading() as connection:
+        assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
+    store.close()
+
+
+def test_what_belongs_to_a_file_goes_with_it(tmp_path: Path):
+    store = opened(tmp_path / "assay.db")
+    read_into(store, write(tmp_path / "a.jsonl", *conversation("one"), b"no json"))
+    with store.writing() as connection:
+        connection.execute(files.delete())
+        left = {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in TABLES.tables}
+    store.close()
+    assert left == dict.fromkeys(TABLES.tables, 0)
+
+
+def shape(tables: MetaData, path: Path) -> dict[str, object]:
+    """Tables as a database made from nothing but `tables`, or the one there is, shows them."""
+    engine = create_engine(f"sqlite:///{path}")
+    tables.create_all(engine)
+    seen = inspect(engine)
+    found = {
+        name: (
+            [(one["name"], str(one["type"]), one["nullable"], one["primary_key"]) for one in seen.get_columns(name)],
+            sorted((one["name"], one["column_names"], one["unique"]) for one in seen.get_indexes(name)),
+            sorted(str((one["constrained_columns"], one["referred_table"], one["options"]))
+                   for one in seen.get_foreign_keys(name)),
+            [one["column_names"] for one in seen.get_unique_constraints(name)],
+        )
+        for name in seen.get_table_names()
+        if name != "alembic_version"
+    }  # fmt: skip
+    engine.dispose()
+    return found
+
+
+def test_migrations_make_exactly_the_tables_of_the_schema(tmp_path: Path):
+    opened(tmp_path / "migrated.db").close()
+    assert shape(MetaData(), tmp_path / "migrated.db") == shape(TABLES, tmp_path / "made.db")
+
+
+def test_a_store_can_be_opened_again_and_by_several_at_once(tmp_path: Path):
+    first = opened(tmp_path / "assay.db")
+    read_into(first, write(tmp_path / "a.jsonl", said(1)))
+    second = opened(tmp_path / "assay.db")
+    assert [one.id for one in second.streams(None)] == [one.id for one in first.streams(None)] == ["s1"]
+    first.close()
+    second.close()
+    third = opened(tmp_path / "assay.db")
+    assert [one.id for one in third.streams(None)] == ["s1"]
+    third.close()
+
+
+@pytest.mark.parametrize("name", ["a b.db", "100%.db", "%41.db", "what?.db", "is?x=1.db", "n#1.db", "Wölle.db", "a&b=c.db"])
+def test_a_store_lies_at_the_very_path_given(tmp_path: Path, name: str):
+    store = opened(tmp_path / "store" / name)
+    read_into(store, write(tmp_path / "a.jsonl", said(1)))
+    store.close()
+    assert [path.name for path in (tmp_path / "store").iterdir()] == [name]
+    with closing(sqlite3.connect((tmp_path / "store" / name).as_posix())) as found:
+        assert found.execute("SELECT count(*) FROM streams").fetchone() == (1,)
+
+
+# --- stores that can't be used ----------------------------------------------------------------
+
+
+def newer(path: Path) -> None:
+    opened(path).close()
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE alembic_version SET version_num = '9999'")
+
+
+def foreign(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("CREATE TABLE yarn (colour TEXT)")
+
+
+def cut(path: Path) -> None:
+    opened(path).close()
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (newer, ["newer Assay", "9999", "update Assay"]),
+        (foreign, ["another program", "--store"]),
+        (lambda path: path.write_text("Dear diary, today I wove.\n" * 99), ["not an Assay store", "--store"]),
+        (cut, ["--store"]),
+        (lambda path: path.mkdir(), ["--store"]),
+    ],
+    ids=["newer", "foreign", "text", "cut", "folder"],
+)
+def test_a_store_that_cannot_be_used_says_what_where_and_what_to_do(
+    tmp_path: Path, spoil: Callable[[Path], None], words: list[str]
+):
+    path = tmp_path / "assay.db"
+    spoil(path)
+    before = path.read_bytes() if path.is_file() else b""
+    with pytest.raises(StoreError) as raised:
+        store = opened(path)
+        read_into(store, write(tmp_path / "a.jsonl", said(1)))
+    assert not [word for word in [*words, str(path)] if word not in str(raised.value)], str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert before == (path.read_bytes() if path.is_file() else b"")
+
+
+# --- paths ------------------------------------------------------------------------------------
+
+
+def keep(store: Store, *paths: str) -> None:
+    for path in paths:
+        assert store.keep(Scanned(path=path, place=Place(size=1)), None)
+
+
+@pytest.mark.parametrize(
+    ("root", "inside"),
+    [
+        ("/a/b", ["/a/b", "/a/b/c.jsonl", "/a/b/d/e.jsonl"]),
+        ("/a/b/", ["/a/b/c.jsonl", "/a/b/d/e.jsonl"]),
+        ("/a/bc", ["/a/bc/x.jsonl"]),
+        ("/a/b.jsonl", ["/a/b.jsonl"]),
+        ("/a/%", ["/a/%/x.jsonl"]),
+        ("/a/_", ["/a/_/x.jsonl"]),
+        ("/a/it's", ["/a/it's/x.jsonl"]),
+        ("/a/é", ["/a/é/x.jsonl"]),
+        ("/a/\n", ["/a/\n/x.jsonl"]),
+        ("/A", []),
+        ("/a/nothing", []),
+    ],
+)
+def test_a_folder_holds_what_is_below_it_and_not_its_namesakes(tmp_path: Path, root: str, inside: list[str]):
+    store = opened(tmp_path / "assay.db")
+    keep(
+        store, "/a/b", "/a/b/c.jsonl", "/a/b/d/e.jsonl", "/a/bc/x.jsonl", "/a/b.jsonl", "/a/b0", "/a/b-/x.jsonl",
+        "/a/%/x.jsonl", "/a/_/x.jsonl", "/a/q/x.jsonl", "/a/it's/x.jsonl", "/a/é/x.jsonl", "/a/\n/x.jsonl",
+    )  # fmt: skip
+    with store.reading() as connection:
+        found = connection.execute(select(files.c.path).where(below([root]))).scalars().all()
+    store.close()
+    wanted = inside if root.endswith("/") is False else ["/a/b", *inside]
+    assert sorted(found) in (sorted(inside), sorted(wanted))
+
+
+def test_no_root_holds_nothing_and_the_top_holds_everything(tmp_path: Path):
+    store = opened(tmp_path / "assay.db")
+    keep(store, "/a/b.jsonl", "/ü/b.jsonl")
+    assert list(store.known([])) == []
+    assert sorted(store.known(["/"])) == ["/a/b.jsonl", "/ü/b.jsonl"]
+    assert sorted(store.known(["/a", "/a/b.jsonl"])) == ["/a/b.jsonl"]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"100%.jsonl", b"a_b.jsonl", b"it's.jsonl", b'"quoted".jsonl', b"two\nlines.jsonl", b"tab\t.jsonl", b"\x1b[31m.jsonl",
+     "Wölle 🧶.jsonl".encode(), b"\xff.jsonl", b"-rf.jsonl", b" .jsonl", b"[bold].jsonl"],
+)  # fmt: skip
+def test_any_name_a_file_can_have_is_kept_and_found_again(tmp_path: Path, name: bytes):
+    path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "in"), name)))
+    write(path, said(1))
+    store = opened(tmp_path / "assay.db")
+    assert read_into(store, tmp_path / "in").new == 1
+    again = read_into(store, tmp_path / "in")
+    assert (again.new, again.changed, again.gone, again.bytes_read) == (0, 0, 0, 0)
+    assert [one.file for one in store.streams([str(path.parent)])] == [str(path)]
+    path.unlink()
+    assert read_into(store, tmp_path / "in").gone == 1
+    store.close()
+
+
+# --- several at work --------------------------------------------------------------------------
+
+
+def test_a_reading_that_somebody_else_overtook_is_left_out(tmp_path: Path):
+    store = opened(tmp_path / "assay.db")
+    keep(store, "/a/b.jsonl")
+    assert not store.keep(Scanned(path="/a/b.jsonl", place=Place(size=2)), None)
+    known = store.known(["/a"])["/a/b.jsonl"]
+    assert store.keep(Scanned(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
+    assert not store.keep(Scanned(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known)
+    assert store.known(["/a"])["/a/b.jsonl"].place.size == 3
+    store.close()
+
+
+def test_facts_that_were_established_too_late_do_not_replace_newer_ones(tmp_path: Path):
+    first, second = opened(tmp_path / "assay.db"), opened(tmp_path / "assay.db")
+    read_into(first, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
+    write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
+    with first.writing() as connection:
+        connection.execute(files.update().values(is_settled=False))
+    slow = first.unsettled()
+    write(tmp_path / "in" / "b.jsonl", *conversation("one", 2, start=100))
+    read_into(second, tmp_path / "in")
+    first.settle([Settled(stream=stream) for stream in slow])
+    read_into(first, tmp_path / "in")
+    fresh = opened(tmp_path / "fresh.db")
+    read_into(fresh, tmp_path / "in")
+    assert first.streams(None) == fresh.streams(None)
+    for store in (first, second, fresh):
+        store.close()

@@ -1,0 +1,119 @@
+"""The shape of the house, as a test."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PKG = "assay"
+SRC = Path(__file__).parents[1] / "src" / PKG
+STREET = (
+    "types errors config plugins http llm sources sessions facts judges scores "
+    "stores langfuse reports pipeline evals web cli"
+).split()
+ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
+OUTSIDE = {PKG, f"{PKG}.__main__"}
+TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+MOST_FILE_LINES, MOST_FUNCTION_LINES = 400, 40
+
+
+def name(file: Path) -> str:
+    return ".".join([PKG, *file.relative_to(SRC).with_suffix("").parts]).removesuffix(".__init__")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of all that is imported anywhere in a tree; a dot for a relative import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ("." if node.level else f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+EDGES = [(name(file), to) for file, tree in TREES.items() for to in imports(tree)]
+OURS = [(here, to) for here, to in EDGES if here not in OUTSIDE and to.startswith(f"{PKG}.")]
+
+
+def broad(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler takes whatever comes."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or getattr(kind, "id", "") in ("Exception", "BaseException") for kind in kinds)
+
+
+def test_the_package_is_found():
+    assert len(TREES) > 20
+    assert OURS
+
+
+def test_imports_are_absolute():
+    assert not [here for here, to in EDGES if to == "."]
+
+
+@pytest.mark.parametrize("end", [0, 1], ids=["importing", "imported"])
+def test_every_module_lives_on_the_street(end: int):
+    assert not [edge for edge in OURS if edge[end].split(".")[1] not in STREET]
+
+
+def test_imports_only_point_left():
+    def place(module: str) -> int:
+        return STREET.index(module.split(".")[1])
+
+    known = [(here, to) for here, to in OURS if to.split(".")[1] in STREET and here.split(".")[1] in STREET]
+    assert not [(here, to) for here, to in known if place(to) > place(here)]
+
+
+def test_neighbours_in_a_room_do_not_know_each_other():
+    def entry(module: str, room: str) -> str:
+        return module.removeprefix(room).split(".")[0]
+
+    pairs = [(a, b, room) for a, b in OURS for room in ROOMS if a.startswith(room) and b.startswith(room)]
+    assert not [(a, b) for a, b, room in pairs if entry(a, room) != entry(b, room)]
+
+
+def test_files_stay_short():
+    sizes = {name(file): len(file.read_text("utf-8").splitlines()) for file in TREES}
+    assert not {file: size for file, size in sizes.items() if size > MOST_FILE_LINES}
+
+
+def test_functions_stay_short():
+    sizes = {
+        f"{name(file)}.{node.name}": (node.end_lineno or 0) - node.lineno + 1
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTION)
+    }
+    assert not {function: size for function, size in sizes.items() if size > MOST_FUNCTION_LINES}
+
+
+def test_nothing_catches_whatever_comes():
+    handlers = [
+        (name(file), node.lineno, node)
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ExceptHandler)
+    ]
+    assert not [(file, line) for file, line, handler in handlers if broad(handler)]
+
+
+def test_no_import_of_ours_hides_in_a_function():
+    hidden = [
+        (name(file), to)
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTION)
+        for to in imports(node)
+        if to == "." or to.split(".")[0] == PKG
+    ]
+    assert not hidden
+
+
+def test_only_the_command_line_prints():
+    printing = [
+        (name(file), node.lineno)
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not [place for place in printing if not place[0].startswith(f"{PKG}.cli")]
