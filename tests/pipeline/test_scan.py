@@ -1,0 +1,377 @@
+"""A scan reads only what is new, and always ends where a fresh one would."""
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from assay.pipeline import scan as scanning
+from assay.pipeline.digest import digest
+from assay.pipeline.discover import discover
+from assay.stores.sql import open_store
+from tests.conftest import (
+    adds_up,
+    called,
+    conversation,
+    encoded,
+    folder_of,
+    replied,
+    returned,
+    run,
+    said,
+    settled,
+    start,
+    streams,
+    write,
+)
+
+BIG = {"files": 220, "turns": 6, "padding": 7_000}
+"""About 10 MB, so that several processes read it."""
+SETTLED_WITHIN_S = 5
+
+
+def fresh(tmp_path: Path, *paths: Path) -> dict[str, Any]:
+    """What a scan finds that knows nothing yet."""
+    store = tmp_path / f"fresh-{time.monotonic_ns()}.db"
+    return settled(streams(*paths, "--store", store, "--jobs", 1))
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of(tmp_path_factory.mktemp("big") / "in", **BIG)
+
+
+@pytest.fixture(scope="module")
+def big_found(big: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What an undisturbed scan finds in it."""
+    return fresh(tmp_path_factory.mktemp("undisturbed"), big)
+
+
+def ids(listed: dict[str, Any]) -> list[str]:
+    return [one["id"] for one in listed["streams"]]
+
+
+# --- only what is new -------------------------------------------------------------------------
+
+
+def test_an_unchanged_folder_is_not_read_again(tmp_path: Path):
+    folder = folder_of(tmp_path / "in", 12)
+    first = streams(folder, "--store", tmp_path / "s.db")
+    second = streams(folder, "--store", tmp_path / "s.db")
+    assert first["scan"]["new"] == 12
+    assert {**second["scan"], "seconds": 0} == {"seconds": 0, "bytes_read": 0, "new": 0, "changed": 0, "gone": 0}
+    assert settled(first) == settled(second)
+    assert adds_up(second, folder)
+
+
+def test_of_a_file_that_grew_only_the_new_bytes_are_read(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("grows", 240, 100_000))
+    assert 23e6 < path.stat().st_size < 26e6
+    streams(path, "--store", tmp_path / "s.db", "--jobs", 1)
+    with path.open("ab") as file:
+        file.write(encoded(conversation("grows", 10, 100_000, start=9_000)))
+    listed = streams(path, "--store", tmp_path / "s.db", "--jobs", 1)
+    assert 0.9e6 < listed["scan"]["bytes_read"] < 1.2e6
+    assert listed["scan"]["changed"] == 1
+    assert settled(listed) == fresh(tmp_path, path)
+    assert adds_up(listed, path)
+
+
+HALVES = [
+    said(0, "card the wool"),
+    called(1),
+    b"not json at all",
+    b'{"type":"user","uuid":"glued-1","sessionId":"s1","timestamp":"2026-03-02T09:00:02.000Z",'
+    b'"message":{"content":"first of two"}}{"type":"ai-title","aiTitle":"Spinning"}',
+    b"",
+    '{"type":"user","uuid":"é","sessionId":"s1","message":{"content":"cut \\ud83d, 🧶"}}',
+    returned(4, 1),
+    b'["a list"]',
+    replied(5),
+    said(6, "spin it"),
+    b"\x00\x00\x00",
+]
+
+
+def view(path: Path, before: Any = None) -> tuple[Any, ...]:
+    found = digest(path, before)
+    counts = found.counts.read, found.counts.skipped
+    return found, (counts, found.skips, found.tail, found.part, found.turns, found.unknown, found.place.offset)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b""], ids=["newline", "crlf", "no newline"])
+def test_a_file_may_be_read_in_two_goes_that_meet_at_any_byte(tmp_path: Path, ending: bytes):
+    lines = encoded(HALVES)[:-1].split(b"\n")
+    content = (ending or b"\n").join(lines) + ending
+    whole, path = tmp_path / "whole.jsonl", tmp_path / "a.jsonl"
+    whole.write_bytes(content)
+    _, wanted = view(whole)
+    for cut in range(len(content)):
+        path.write_bytes(content[:cut])
+        before, _ = view(path)
+        with path.open("ab") as file:
+            file.write(content[cut:])
+        found, seen = view(path, before)
+        assert seen == wanted, (cut, content[max(0, cut - 30) : cut])
+        assert sum(seen[0]) == len(lines)
+
+
+def test_a_file_may_be_read_in_many_goes(tmp_path: Path):
+    dice = random.Random(7)
+    content = encoded([*HALVES, *conversation("s1", 3, start=50), *HALVES])
+    whole, path = tmp_path / "whole.jsonl", tmp_path / "a.jsonl"
+    whole.write_bytes(content)
+    _, wanted = view(whole)
+    for _ in range(40):
+        path.unlink(missing_ok=True)
+        found, at = None, 0
+        while at < len(content):
+            size = dice.choice((1, 7, 40, 300))
+            with path.open("ab") as file:
+                file.write(content[at : at + size])
+            at += size
+            found, seen = view(path, found)
+        assert seen == wanted
+
+
+def test_what_is_read_while_a_file_grows_is_what_it_held(tmp_path: Path):
+    path = tmp_path / "in" / "a.jsonl"
+    write(path, said(0))
+    pieces = encoded(conversation("s1", 300, 2_000, start=10))
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:
+            for at in range(0, len(pieces), 3_333):
+                file.write(pieces[at : at + 3_333])
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    rounds = 0
+    while writer.is_alive() or rounds == 0:
+        seen = streams(path, "--store", tmp_path / "s.db")
+        assert seen["lines"]["read"] + seen["lines"]["skipped"] == seen["lines"]["total"]
+        assert all("unfinished" in skip["why"] for skip in seen["skipped"])
+        rounds += 1
+    writer.join()
+    last = streams(path, "--store", tmp_path / "s.db")
+    assert settled(last) == fresh(tmp_path, path)
+    assert adds_up(last, path)
+    assert last["lines"]["skipped"] == 0
+
+
+# --- what happens to files --------------------------------------------------------------------
+
+
+def finish_line(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b'04Z","message":{"content":"now it is whole"}}\n')
+
+
+def rewrite_middle(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"pytest -q", b"mypy   -q").replace(b"git commit", b"git status"))
+    assert path.stat().st_size == len(content)
+
+
+HALF = b'{"type":"user","uuid":"h","sessionId":"changes","timestamp":"2026-03-02T10:00:'
+CHANGES: dict[str, tuple[bytes, Callable[[Path], object]]] = {
+    "a half-written last line is finished": (HALF, finish_line),
+    "it is replaced by a shorter one": (b"", lambda path: write(path, *conversation("changes", 1))),
+    "it is replaced by another file": (b"", lambda path: os.replace(write(path.with_suffix(".x"), said(1)), path)),
+    "it is emptied": (b"", lambda path: path.write_bytes(b"")),
+    "it becomes something else": (b"", lambda path: path.write_bytes(b"\x1f\x8b" + bytes(200_000))),
+    "it is rewritten with the same size": (
+        b"", lambda path: path.write_bytes(path.read_bytes().replace(b"weave", b"unpick"[:5]))
+    ),
+    "only its middle is rewritten": (b"", rewrite_middle),
+    "it is rewritten and grows": (b"", lambda path: write(path, *conversation("changes", 60, 900, start=7))),
+    "it is touched": (b"", lambda path: os.utime(path)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_file_is_seen_as_it_is_now_when(tmp_path: Path, change: str):
+    tail, act = CHANGES[change]
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("changes", 20, 500))
+    write(tmp_path / "in" / "b.jsonl", *conversation("stays"))
+    path.write_bytes(path.read_bytes() + tail)
+    os.utime(path, ns=(1, 1))
+    first = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    assert adds_up(first, tmp_path / "in")
+    act(path)
+    second = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    assert adds_up(second, tmp_path / "in")
+    assert settled(second) == fresh(tmp_path, tmp_path / "in")
+    assert second["scan"]["changed"] == 1
+
+
+def test_a_deleted_file_leaves_its_stream_and_may_come_back(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("leaves"))
+    write(tmp_path / "in" / "b.jsonl", *conversation("stays"))
+    content = path.read_bytes()
+    first = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    path.unlink()
+    for gone in (1, 0):
+        without = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+        assert without["scan"]["gone"] == gone
+        assert without["files"] == 1
+        assert {one["id"]: one["is_gone"] for one in without["streams"]} == {"leaves": True, "stays": False}
+        assert [one["facts"] for one in without["streams"]] == [one["facts"] for one in first["streams"]]
+    path.write_bytes(content)
+    again = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    assert settled(again) == settled(first)
+    assert adds_up(again, tmp_path / "in")
+
+
+def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", said(1))
+    write(tmp_path / "in" / "b.jsonl", said(1, stream="s2"))
+    found = discover([tmp_path / "in"])
+    path.unlink()
+    store = open_store(f"sqlite:///{tmp_path / 's.db'}")
+    outcome = scanning.scan(store, found, 1, lambda done, total: None)
+    assert outcome.unreadable == ((str(path), "No such file or directory"),)
+    assert [one.id for one in store.streams(outcome.roots)] == ["s2"]
+    store.close()
+
+
+def test_a_stream_is_listed_for_every_folder_that_holds_one_of_its_files(tmp_path: Path):
+    write(tmp_path / "a" / "x.jsonl", *conversation("shared", 1))
+    write(tmp_path / "b" / "y.jsonl", *conversation("shared", 1, start=500))
+    streams(tmp_path, "--store", tmp_path / "s.db")
+    assert ids(streams(tmp_path / "a", "--store", tmp_path / "s.db")) == ["shared"]
+    assert ids(streams(tmp_path / "b", "--store", tmp_path / "s.db")) == ["shared"]
+
+
+def test_a_file_leaves_the_stream_it_no_longer_belongs_to(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("old name"))
+    streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    write(path, *conversation("new name"))
+    listed = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    assert ids(listed) == ["new name"]
+    assert settled(listed) == fresh(tmp_path, tmp_path / "in")
+
+
+# --- the same, however it was come by ---------------------------------------------------------
+
+
+def test_order_of_paths_number_of_processes_and_stores_do_not_matter(
+    tmp_path: Path, big: Path, big_found: dict[str, Any]
+):
+    folders = sorted(big.iterdir())
+    ways = [(folders, 1), (folders[::-1], 4), ([big], 4), ([folders[3], big, folders[0]], 2)]
+    for n, (paths, jobs) in enumerate(ways):
+        assert settled(run("streams", *paths, "--json", "--store", tmp_path / f"{n}.db", "--jobs", jobs).json) == big_found
+    assert adds_up(big_found, big)
+
+
+def test_files_that_share_records_are_settled_alike_in_any_order(tmp_path: Path):
+    base = conversation("origin", 3)
+    copies = {
+        "a": [*base, *conversation("origin", 1, start=200)],
+        "b": [{**one, "sessionId": "fork"} for one in base] + conversation("fork", 2, start=300),
+        "c": conversation("origin", 2, start=400),
+    }
+    paths = [write(tmp_path / name / "x.jsonl", *records) for name, records in copies.items()]
+    wanted = fresh(tmp_path, *paths)["streams"]
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)):
+        store = tmp_path / f"{order}.db"
+        for n in order:
+            streams(paths[n], "--store", store)
+        assert streams(*paths, "--store", store)["streams"] == wanted
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_two_scans_at_once_find_every_stream_once(tmp_path: Path, big: Path, big_found: dict[str, Any], jobs: int):
+    args = ("streams", big, "--json", "--store", tmp_path / "s.db", "--jobs", jobs)
+    both = [start(*args), start(*args)]
+    ends = [one.communicate(timeout=60) for one in both]
+    assert [one.returncode for one in both] == [0, 0], ends
+    assert [err for _, err in ends] == [b"", b""]
+    last = streams(big, "--store", tmp_path / "s.db")
+    assert settled(last) == big_found
+    assert last["scan"]["bytes_read"] == 0
+
+
+# --- being stopped ----------------------------------------------------------------------------
+
+
+def leftovers(store: Path) -> list[psutil.Process]:
+    """Processes that still work on a store."""
+    named = [one for one in psutil.process_iter(["cmdline"]) if str(store) in " ".join(one.info["cmdline"] or ())]
+    return [one for one in named if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+def all_gone(store: Path) -> bool:
+    until = time.monotonic() + SETTLED_WITHIN_S
+    while leftovers(store) and time.monotonic() < until:
+        time.sleep(0.05)
+    return not leftovers(store)
+
+
+def test_a_killed_scan_goes_on_where_it_was_and_leaves_nobody_behind(
+    tmp_path: Path, big: Path, big_found: dict[str, Any]
+):
+    dice, store = random.Random(11), tmp_path / "s.db"
+    delays = [0.02, 0.5, *(dice.uniform(0.6, 1.5) for _ in range(5))]
+    for delay in delays:
+        scan = start("streams", big, "--json", "--store", store, "--jobs", 2)
+        time.sleep(delay)
+        scan.kill()
+        scan.communicate()
+        assert all_gone(store), delay
+    last = run("streams", big, "--json", "--store", store, "--jobs", 2).json
+    assert settled(last) == big_found
+    assert streams(big, "--store", store)["scan"]["bytes_read"] == 0
+
+
+@pytest.mark.parametrize("to_group", [False, True], ids=["it alone", "all of them, as a terminal does"])
+def test_ctrl_c_keeps_what_was_read_and_says_how_to_go_on(
+    tmp_path: Path, big: Path, big_found: dict[str, Any], to_group: bool
+):
+    store = tmp_path / "s.db"
+    scan = start("streams", big, "--json", "--store", store, "--jobs", 2, start_new_session=True)
+    while not Path(f"{store}-wal").exists() or Path(f"{store}-wal").stat().st_size < 400_000:
+        assert scan.poll() is None, "it was through before it could be stopped"
+        time.sleep(0.005)
+    (os.killpg if to_group else os.kill)(scan.pid, signal.SIGINT)
+    out, err = scan.communicate(timeout=20)
+    assert (scan.returncode, out) == (130, b""), err
+    assert err.decode().startswith("assay: stopped")
+    assert "again" in err.decode()
+    assert err.count(b"\n") == 1
+    assert all_gone(store)
+    assert settled(streams(big, "--store", store)) == big_found
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.25, 0.45, 0.6, 0.7, 0.8])
+def test_ctrl_c_at_any_moment_is_no_bug(tmp_path: Path, big: Path, delay: float):
+    scan = start("streams", big, "--json", "--store", tmp_path / "s.db", "--jobs", 2)
+    time.sleep(delay)
+    scan.send_signal(signal.SIGINT)
+    _, err = scan.communicate(timeout=20)
+    assert b"Traceback" not in err
+    assert scan.returncode in (0, 130, -signal.SIGINT), err
+
+
+def test_a_worker_that_is_killed_is_told_plainly_and_nothing_is_lost(
+    tmp_path: Path, big: Path, big_found: dict[str, Any]
+):
+    store = tmp_path / "s.db"
+    scan = start("streams", big, "--json", "--store", store, "--jobs", 2)
+    while not (children := psutil.Process(scan.pid).children()):
+        assert scan.poll() is None, "no worker was started"
+        time.sleep(0.005)
+    children[0].kill()
+    _, err = scan.communicate(timeout=30)
+    assert b"Traceback" not in err
+    assert scan.returncode in (0, 2), err
+    assert all_gone(store)
+    assert settled(streams(big, "--store", store)) == big_found
