@@ -104,7 +104,11 @@ def folder_of(path: Path, files: int, turns: int = 2, padding: int = 0) -> Path:
 def count_lines(*paths: Path) -> int:
     """Lines as the transcripts at or below the paths have them."""
     files = [file for path in paths for file in ([path] if path.is_file() else path.rglob("*.jsonl"))]
-    return sum(sum(1 for _ in file.open("rb")) for file in files)
+    total = 0
+    for file in files:
+        with file.open("rb") as lines:
+            total += sum(1 for _ in lines)
+    return total
 
 
 # --- the program ------------------------------------------------------------------------------

@@ -36,9 +36,7 @@ PromptKind = Literal[
     "plan",  # an accepted plan that opened this conversation
 ]
 
-CallKind = Literal[
-    "shell", "edit", "read", "search", "agent", "plan", "todo", "ask", "web", "skill", "mcp", "other"
-]
+CallKind = Literal["shell", "edit", "read", "search", "agent", "plan", "todo", "ask", "web", "skill", "mcp", "other"]
 
 CallStatus = Literal["open", "ok", "error", "rejected", "denied", "interrupted"]
 
@@ -60,14 +58,14 @@ Purpose = Literal[
 Outcome = Literal["passed", "failed"]
 
 
-class Skipped(Value):
+class Skipped(Value, frozen=True):
     """A line that could not be read, and why."""
 
     line: int
     why: str
 
 
-class Usage(Value):
+class Usage(Value, frozen=True):
     """Tokens of one model response; `cache_write_1h` is the part of `cache_write` kept for an hour."""
 
     input: int = 0
@@ -77,7 +75,7 @@ class Usage(Value):
     cache_write_1h: int = 0
 
 
-class Prompt(Value):
+class Prompt(Value, frozen=True):
     """What a person said."""
 
     at: str
@@ -90,14 +88,14 @@ class Prompt(Value):
     """For an accepted plan: the vendor id of the stream in which it was made."""
 
 
-class Reply(Value):
+class Reply(Value, frozen=True):
     """What the agent said to the person."""
 
     at: str
     text: str
 
 
-class Spend(Value):
+class Spend(Value, frozen=True):
     """Tokens spent on one model response; the last report for a key wins."""
 
     at: str
@@ -108,7 +106,7 @@ class Spend(Value):
     """Sub-agent that spent them; empty for the main agent."""
 
 
-class Edit(Value):
+class Edit(Value, frozen=True):
     """Lines that one tool call added to and removed from one file."""
 
     path: str
@@ -117,7 +115,7 @@ class Edit(Value):
     how: Literal["create", "update", "delete"] = "update"
 
 
-class Run(Value):
+class Run(Value, frozen=True):
     """One simple command found in a shell command, classified."""
 
     program: str
@@ -130,7 +128,7 @@ class Run(Value):
     outcome: Outcome | None = None
 
 
-class Call(Value):
+class Call(Value, frozen=True):
     """A tool call, later with its result."""
 
     id: str
@@ -157,7 +155,7 @@ class Call(Value):
     """Sub-agent that made this call; empty for the main agent."""
 
 
-class Result(Value):
+class Result(Value, frozen=True):
     """How a call ended. `None` leaves what is known of the call as it is."""
 
     id: str
@@ -171,7 +169,7 @@ class Result(Value):
     """Commit id the client itself reported."""
 
 
-class Mark(Value):
+class Mark(Value, frozen=True):
     """Something that happened to the conversation."""
 
     kind: MarkKind
@@ -179,7 +177,7 @@ class Mark(Value):
     detail: str = ""
 
 
-class About(Value):
+class About(Value, frozen=True):
     """What a record says of its stream; an empty field says nothing."""
 
     at: str = ""
@@ -205,7 +203,7 @@ Event = Prompt | Reply | Spend | Call | Result | Mark | About
 # --- what sessions make of them -----------------------------------------------------------------
 
 
-class Turn(Value):
+class Turn(Value, frozen=True):
     """One human prompt and all that follows up to the next one.
 
     `prompt` is `None` for what happened before anybody said anything (and in sub-agents).
@@ -220,7 +218,7 @@ class Turn(Value):
     marks: tuple[Mark, ...] = ()
 
 
-class Part(Value):
+class Part(Value, frozen=True):
     """What one file holds of a stream, apart from its turns."""
 
     agent: str
@@ -239,7 +237,7 @@ class Part(Value):
     is_warmup: bool = False
 
 
-class Stream(Value):
+class Stream(Value, frozen=True):
     """One conversation as its vendor keeps it: its files joined, copies dropped."""
 
     id: str
@@ -252,7 +250,7 @@ class Stream(Value):
 # --- what stores keep ---------------------------------------------------------------------------
 
 
-class Place(Value):
+class Place(Value, frozen=True):
     """Where reading a file stopped, and how to tell that it still begins the same."""
 
     inode: int = 0
@@ -266,7 +264,7 @@ class Place(Value):
     """The last record that was read had no newline yet."""
 
 
-class Scanned(Value):
+class Scanned(Value, frozen=True):
     """What reading a file gave, ready to be kept."""
 
     path: str
@@ -297,7 +295,7 @@ class Scanned(Value):
     """What the reader and the turn builder remember."""
 
 
-class Known(Value):
+class Known(Value, frozen=True):
     """A file that was read before."""
 
     id: int
@@ -307,7 +305,7 @@ class Known(Value):
     is_gone: bool = False
 
 
-class Summary(Value):
+class Summary(Value, frozen=True):
     """A stream as it is listed: its facts are JSON, established when it was last read."""
 
     id: str

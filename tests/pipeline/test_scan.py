@@ -22,6 +22,7 @@ from tests.conftest import (
     conversation,
     encoded,
     folder_of,
+    is_one_line,
     replied,
     returned,
     run,
@@ -32,8 +33,8 @@ from tests.conftest import (
     write,
 )
 
-BIG = {"files": 220, "turns": 6, "padding": 7_000}
-"""About 10 MB, so that several processes read it."""
+BIG = {"files": 220, "turns": 2, "padding": 14_000}
+"""About 9 MB, so that several processes read it."""
 SETTLED_WITHIN_S = 5
 
 
@@ -351,14 +352,26 @@ def test_ctrl_c_keeps_what_was_read_and_says_how_to_go_on(
     assert settled(streams(big, "--store", store)) == big_found
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.25, 0.45, 0.6, 0.7, 0.8])
+def test_ctrl_c_while_the_store_is_made_is_told_as_well(tmp_path: Path, big: Path):
+    store = tmp_path / "s.db"
+    scan = start("streams", big, "--json", "--store", store)
+    while not store.exists():
+        time.sleep(0.002)
+    scan.send_signal(signal.SIGINT)
+    out, err = scan.communicate(timeout=20)
+    assert (scan.returncode, out) == (130, b""), err
+    assert is_one_line(err.decode())
+
+
+@pytest.mark.parametrize("delay", [0.3, 0.7, 1.0])
 def test_ctrl_c_at_any_moment_is_no_bug(tmp_path: Path, big: Path, delay: float):
     scan = start("streams", big, "--json", "--store", tmp_path / "s.db", "--jobs", 2)
     time.sleep(delay)
     scan.send_signal(signal.SIGINT)
     _, err = scan.communicate(timeout=20)
-    assert b"Traceback" not in err
     assert scan.returncode in (0, 130, -signal.SIGINT), err
+    # Before our first line runs, Python itself is interrupted in an import.
+    assert b"Traceback" not in err or b"importlib" in err
 
 
 def test_a_worker_that_is_killed_is_told_plainly_and_nothing_is_lost(

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -23,8 +24,11 @@ app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 
 
+Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.")]
+
+
 @app.callback(invoke_without_command=True)
-def root(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+def root(version: Version = False) -> None:
     if version:
         from assay import __version__  # noqa: PLC0415  only wanted here
 

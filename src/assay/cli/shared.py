@@ -24,10 +24,13 @@ from assay.stores.sql import Store, open_store
 
 Paths = Annotated[
     list[Path] | None,
-    typer.Argument(help="Transcripts or folders of them; without any, the places where Claude Code and Codex keep theirs."),
+    typer.Argument(
+        help="Transcripts or folders of them; without any, the places where Claude Code and Codex keep theirs."
+    ),
 ]
 StorePath = Annotated[
-    str | None, typer.Option("--store", metavar="FILE", help="Where results are kept; else $ASSAY_STORE, else your data folder.")
+    str | None,
+    typer.Option("--store", metavar="FILE", help="Where results are kept; else $ASSAY_STORE, else your data folder."),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes to read with; 0 is one per core.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
@@ -81,7 +84,7 @@ def there(places: Sequence[Path]) -> list[Path]:
 def bar() -> Iterator[scanning.Progress]:
     """A progress bar on a terminal; nothing in a pipe."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda *_: None
         return
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     shown = Progress(*columns, console=Console(stderr=True), transient=True)
@@ -108,7 +111,9 @@ def moment(given: str | None, option: str) -> str:
         try:
             when = datetime.fromisoformat(given.strip()).astimezone(UTC)
         except ValueError:
-            raise BadInput(f"{option} {given!r}: give a day (2026-11-01), a time, or how long ago (12h, 7d, 4w)") from None
+            raise BadInput(
+                f"{option} {given!r}: give a day (2026-11-01), a time, or how long ago (12h, 7d, 4w)"
+            ) from None
     return when.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 

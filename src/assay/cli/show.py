@@ -17,7 +17,9 @@ from assay.sessions.join import join
 from assay.stores.sql import Store, open_store
 from assay.types import Summary
 
-Id = Annotated[str, typer.Argument(metavar="STREAM", help="Id of a stream, or how it begins; `assay streams` lists them.")]
+Id = Annotated[
+    str, typer.Argument(metavar="STREAM", help="Id of a stream, or how it begins; `assay streams` lists them.")
+]
 
 
 def show(stream: Id, as_json: AsJson = False, store: StorePath = None) -> None:

@@ -14,7 +14,10 @@ from assay.types import Summary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
 Until = Annotated[str | None, typer.Option(help="Only streams that began before this.")]
-Project = Annotated[str | None, typer.Option("--project", help="Only streams whose folder has this in its path; `.` is the current one.")]
+Project = Annotated[
+    str | None,
+    typer.Option("--project", help="Only streams whose folder has this in its path; `.` is the current one."),
+]
 
 
 def streams(

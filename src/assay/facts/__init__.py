@@ -39,5 +39,3 @@ def to_json(facts: dict[str, Fact]) -> bytes:
 def version() -> str:
     """Changes whenever any fact is established in another way."""
     return ",".join(f"{name}@{module.VERSION}" for name, module in modules())
-
-

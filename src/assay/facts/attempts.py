@@ -9,7 +9,7 @@ from assay.types import Call, Fact, Turn
 VERSION = 1
 
 
-class Attempts(Fact):
+class Attempts(Fact, frozen=True):
     repeated_failures: int
     """Times a command failed that had failed before with nothing but failures since."""
     longest_loop: int

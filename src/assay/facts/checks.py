@@ -25,7 +25,7 @@ class Runs(Struct, frozen=True, kw_only=True):
     """The last run is older than the last edit."""
 
 
-class Checks(Fact):
+class Checks(Fact, frozen=True):
     checks: dict[str, Runs]
 
 

@@ -8,7 +8,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Conversation(Fact):
+class Conversation(Fact, frozen=True):
     interruptions: int
     compactions: int
     api_errors: int

@@ -8,7 +8,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Edits(Fact):
+class Edits(Fact, frozen=True):
     lines_added: int
     lines_removed: int
     net_lines: int

@@ -9,7 +9,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Git(Fact):
+class Git(Fact, frozen=True):
     commits: list[str]
     """Ids, in order; a commit whose id nobody printed is only in `commit_runs`."""
     commit_runs: int

@@ -13,7 +13,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Languages(Fact):
+class Languages(Fact, frozen=True):
     programming_languages: dict[str, int]
     """Lines added in each, most first."""
 

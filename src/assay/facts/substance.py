@@ -12,7 +12,7 @@ MIN_NET_LINES = 10
 MIN_MUTATING_CALLS = 1
 
 
-class Substance(Fact):
+class Substance(Fact, frozen=True):
     mutating_calls: int
     substance: bool
     """At least 3 turns, or 10 net lines, or one mutating call."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from assay.types import Fact, Turn
 
@@ -10,7 +11,7 @@ VERSION = 1
 LONGEST_PAUSE_S = 300.0
 
 
-class Time(Fact):
+class Time(Fact, frozen=True):
     wall_s: float | None
     """`None` where no record says when it was written."""
     active_s: float | None
@@ -20,7 +21,7 @@ def fact(turns: Sequence[Turn]) -> Time:
     moments = sorted(seconds for text in stamps(turns) if (seconds := parsed(text)) is not None)
     if not moments:
         return Time(wall_s=None, active_s=None)
-    gaps = (later - earlier for earlier, later in zip(moments, moments[1:], strict=False))
+    gaps = (later - earlier for earlier, later in pairwise(moments))
     return Time(
         wall_s=round(moments[-1] - moments[0], 3),
         active_s=round(sum(min(gap, LONGEST_PAUSE_S) for gap in gaps), 3),

@@ -24,7 +24,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
     cache_write: int = 0
 
 
-class TokensSpent(Fact):
+class TokensSpent(Fact, frozen=True):
     tokens: Tokens
     tokens_by_model: dict[str, Tokens]
     cost_usd: float | None
@@ -72,9 +72,7 @@ def fact(turns: Sequence[Turn]) -> TokensSpent:
 
 
 def tokens(usage: Usage) -> Tokens:
-    return Tokens(
-        input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write
-    )
+    return Tokens(input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write)
 
 
 def added(one: Usage, other: Usage) -> Usage:

@@ -9,7 +9,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Tools(Fact):
+class Tools(Fact, frozen=True):
     tool_calls: int
     calls_by_kind: dict[str, int]
     tool_errors: int

@@ -7,7 +7,7 @@ from assay.types import Fact, Turn
 VERSION = 1
 
 
-class Turns(Fact):
+class Turns(Fact, frozen=True):
     turns: int
     """Turns that a person began."""
     queued_prompts: int

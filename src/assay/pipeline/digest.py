@@ -7,8 +7,8 @@ another process, on another day, with the same result as reading the file from i
 import hashlib
 import os
 from functools import cache
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct
@@ -79,7 +79,7 @@ def digest(path: Path, before: Digest | None = None) -> Digest:
         return Reading(file, source(name), Digest(source=name)).run(place)
 
 
-def can_continue(file: BinaryIO, before: Digest, now: Place) -> bool:
+def can_continue(file: FileIO, before: Digest, now: Place) -> bool:
     """Whether the file only grew since, and is read in the same way."""
     old = before.place
     return (
@@ -90,7 +90,7 @@ def can_continue(file: BinaryIO, before: Digest, now: Place) -> bool:
     )
 
 
-def anchor(file: BinaryIO, offset: int) -> bytes:
+def anchor(file: FileIO, offset: int) -> bytes:
     """Hash of the file's first bytes and of those before an offset."""
     found = hashlib.blake2b(digest_size=16)
     file.seek(0)
@@ -105,7 +105,7 @@ def claimed(head: bytes) -> str:
     return next((name for name, one in sources().items() if one.claims(head)), "")
 
 
-def not_a_transcript(file: BinaryIO, head: bytes, place: Place) -> Digest:
+def not_a_transcript(file: FileIO, head: bytes, place: Place) -> Digest:
     """A file nobody reads: all its lines are skipped, for one reason."""
     total = read = last = 0
     block = bytearray(1 << 20)
@@ -142,7 +142,7 @@ def decoder(name: str) -> msgspec.json.Decoder[object]:
 class Reading:
     """Reads one file from where `before` stopped."""
 
-    def __init__(self, file: BinaryIO, source_: Source, before: Digest) -> None:
+    def __init__(self, file: FileIO, source_: Source, before: Digest) -> None:
         self.file = file
         self.source = source_
         self.before = before
@@ -254,5 +254,3 @@ class Reading:
             state=memory,
             is_continued=start > 0,
         )
-
-

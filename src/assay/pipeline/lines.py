@@ -5,7 +5,7 @@ touching fresh pages costs more than decoding them (see docs/decisions/0002).
 """
 
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import FileIO
 
 BUFFER = 1 << 20
 LONGEST_LINE = 64 << 20
@@ -18,7 +18,7 @@ class Lines:
     newline. A line that is too long comes as an empty view while `is_too_long` is set.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: FileIO) -> None:
         self.file = file
         self.consumed = 0
         self.rest = memoryview(b"")
@@ -26,7 +26,7 @@ class Lines:
         self.is_too_long = False
 
     def __iter__(self) -> Iterator[memoryview]:
-        readinto = self.file.readinto  # type: ignore[attr-defined]
+        readinto = self.file.readinto
         buffer = bytearray(BUFFER)
         view = memoryview(buffer)
         held = 0

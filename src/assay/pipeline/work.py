@@ -117,4 +117,3 @@ def settle(joining: Joining) -> Joined:
     """Facts of a stream of several files, or of one whose turns partly belong elsewhere."""
     turns = join(pieces_of(joining), joining.elsewhere).turns
     return Joined(facts=facts.to_json(facts.establish(turns)), prompts_at=prompts_at(turns))
-

@@ -51,7 +51,9 @@ def read(health: dict[str, Any]) -> list[Text]:
 
 
 def versions(found: dict[str, dict[str, int]]) -> list[Text]:
-    return [Text(f"{agent}: " + ", ".join(f"{one_line(v, 20)} ({n})" for v, n in by.items())) for agent, by in found.items()]
+    return [
+        Text(f"{agent}: " + ", ".join(f"{one_line(v, 20)} ({n})" for v, n in by.items())) for agent, by in found.items()
+    ]
 
 
 def skips(health: dict[str, Any]) -> list[Text]:

@@ -143,7 +143,12 @@ def call_line(call: Call) -> Text:
     checks = "".join(f" {run.purpose} {run.outcome or 'unknown'}" for run in call.runs if run.purpose)
     what = one_line(call.command or call.target, 100)
     return Text.assemble(
-        (f"{glyph} ", style), (f"{one_line(call.name, 30)} ", "dim"), what, (lines, "green"), (checks, "blue"), (by, "dim")
+        (f"{glyph} ", style),
+        (f"{one_line(call.name, 30)} ", "dim"),
+        what,
+        (lines, "green"),
+        (checks, "blue"),
+        (by, "dim"),
     )
 
 

@@ -274,7 +274,7 @@ def ended(call: Call, result: Result) -> Call:
         keep = FAILED if has_failed or any(run.outcome == "failed" for run in runs) else CHECKED
         if any(run.purpose == "commit" for run in runs):
             commits = shell.commit_ids(result.output) or commits
-    if result.commit and not any(id.startswith(result.commit[:7]) for id in commits):
+    if result.commit and not any(one.startswith(result.commit[:7]) for one in commits):
         commits = (*commits, result.commit)
     return replace(
         call,

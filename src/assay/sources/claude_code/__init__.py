@@ -22,7 +22,9 @@ TYPE = re.compile(
 
 def roots(env: Mapping[str, str], home: Path) -> list[Path]:
     """`projects` in each of `CLAUDE_CONFIG_DIR` (a comma may part several), else in the usual two places."""
-    configured = [Path(part.strip()).expanduser() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
+    configured = [
+        Path(part.strip()).expanduser() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()
+    ]
     folders = configured or [home / ".claude", home / ".config" / "claude"]
     return [folder / "projects" for folder in folders]
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from assay.sources import Emit
 from assay.sources.claude_code import prompts, tools
-from assay.sources.claude_code.records import Block, Echo, Message, Record, TokenUsage
-from assay.types import About, Mark, Prompt, Reply, Spend, Usage, key_of
+from assay.sources.claude_code.records import Block, Echo, Message, Record, TokenUsage, ToolOutcome
+from assay.types import About, Mark, MarkKind, Prompt, Reply, Spend, Usage, key_of
 
 QUIET = frozenset(
     """file-history-snapshot file-history-delta summary last-prompt mode permission-mode bridge-session
@@ -156,11 +156,8 @@ class Reader(Struct):
         at = record.timestamp or ""
         if self.queue:  # it arrives as a record of its own: no longer waiting
             self.queue = [one for one in self.queue if one.text != text]
-        if CLEAR.search(text[:400]):
-            emit(Mark(kind="clear", at=at))
-            return
-        if text.lstrip().startswith(prompts.INTERRUPTED):
-            emit(Mark(kind="interrupt", at=at))
+        if mark := mark_in(text):
+            emit(Mark(kind=mark, at=at))
             return
         if record.isCompactSummary:
             if not self.is_compacted:  # 1.0.x writes no boundary record, only the summary
@@ -196,7 +193,7 @@ class Reader(Struct):
         for block in blocks:
             ended = tools.result(block, at, record.toolUseResult, record.toolDenialKind or "")
             emit(ended)
-            if isinstance(record.toolUseResult, tools.ToolOutcome):
+            if isinstance(record.toolUseResult, ToolOutcome):
                 opened = tools.git_report(record.toolUseResult).pr_url
                 if opened:
                     emit(Mark(kind="pr", at=at, detail=opened))
@@ -291,6 +288,13 @@ class Reader(Struct):
         what = what[:60]
         if what in self.unknown or len(self.unknown) < 50:
             self.unknown[what] = self.unknown.get(what, 0) + 1
+
+
+def mark_in(text: str) -> MarkKind | None:
+    """What a record says happened to the conversation."""
+    if CLEAR.search(text[:400]):
+        return "clear"
+    return "interrupt" if text.lstrip().startswith(prompts.INTERRUPTED) else None
 
 
 def usage_of(usage: TokenUsage) -> Usage:

@@ -40,7 +40,9 @@ KINDS: dict[str, CallKind] = {
 }
 
 REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)|User rejected")
-DENIED = re.compile(r"(?:Claude requested permissions|Permission to use .{0,200} (?:has been )?denied|This command requires approval)")
+DENIED = re.compile(
+    r"(?:Claude requested permissions|Permission to use .{0,200} (?:has been )?denied|This command requires approval)"
+)
 EXIT = re.compile(r"(?:Error: )?Exit code (\d+)")
 
 

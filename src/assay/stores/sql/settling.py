@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, text, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
 
 from assay.sessions.join import precedence
 from assay.stores.sql.schema import files, keys, streams, turns
@@ -64,17 +64,17 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
     sharing = shared_files(connection, ours)
     touched = {(row.agent, row.stream) for row in changed}
     owner: dict[int, tuple[str, str]] = {row.id: (row.agent, row.stream) for row in changed}
-    for row in rows_of(connection, {id for pair in sharing for id in pair} - ours):
+    for row in rows_of(connection, {one for pair in sharing for one in pair} - ours):
         owner[row.id] = (row.agent, row.stream)
         touched.add(owner[row.id])
-    shares = {owner[id] for a, b in sharing if owner[a] != owner[b] for id in (a, b)}
+    shares = {owner[one] for a, b in sharing if owner[a] != owner[b] for one in (a, b)}
     members: dict[tuple[str, str], list[int]] = {}
     for row in connection.execute(select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "")):
         if (row.agent, row.stream) in touched:
             members.setdefault((row.agent, row.stream), []).append(row.id)
     return [
-        StreamFiles(agent=agent, id=id, file_ids=tuple(sorted(ids)), shares=(agent, id) in shares)
-        for (agent, id), ids in sorted(members.items())
+        StreamFiles(agent=name[0], id=name[1], file_ids=tuple(sorted(ids)), shares=name in shares)
+        for name, ids in sorted(members.items())
     ]
 
 
@@ -111,12 +111,10 @@ def shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
     return found
 
 
-def rows_of(connection: Connection, ids: Iterable[int]) -> list[Row[Any]]:
+def rows_of(connection: Connection, ids: Iterable[int]) -> list[Any]:
     """Path, stream and part of files."""
     columns = (files.c.id, files.c.path, files.c.agent, files.c.stream, files.c.part)
-    return [
-        row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
-    ]
+    return [row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))]
 
 
 def portions(ids: Iterable[int]) -> list[list[int]]:
@@ -140,14 +138,16 @@ def pieces(connection: Connection, stream: StreamFiles) -> Pieces:
     )
 
 
-def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Row[Any]]) -> frozenset[int]:
+def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]) -> frozenset[int]:
     """Keys of the stream's files that a file of another stream owns."""
     other = keys.alias()
     pairs = select(keys.c.key, keys.c.file_id, other.c.file_id).join(other, keys.c.key == other.c.key)
     mine = set(stream.file_ids)
     found: list[tuple[int, int, int]] = []
     for some in portions(mine):
-        found += [(key, a, b) for key, a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))) if b not in mine]
+        found += [
+            (key, a, b) for key, a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))) if b not in mine
+        ]
     rank = {row.id: precedence(row.path, PART(row.part)) for row in rows}
     rank |= {row.id: precedence(row.path, PART(row.part)) for row in rows_of(connection, {b for _, _, b in found})}
     best: dict[int, tuple[bool, str, str, str]] = {}
@@ -159,11 +159,15 @@ def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Row[
 def settle(connection: Connection, settled: list[Settled]) -> None:
     """Write the rows of streams anew and mark their files as settled."""
     columns = (files.c.id, files.c.path, files.c.part, files.c.facts, files.c.prompts_at)
-    ids = [id for one in settled for id in one.stream.file_ids]
+    ids = [file_id for one in settled for file_id in one.stream.file_ids]
     rows = {
-        row.id: row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
+        row.id: row
+        for some in portions(ids)
+        for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
     }
-    written = [stream_row(one, [rows[id] for id in one.stream.file_ids if id in rows]) for one in settled]
+    written = [
+        stream_row(one, [rows[file_id] for file_id in one.stream.file_ids if file_id in rows]) for one in settled
+    ]
     if not written:
         return
     old = delete(streams).where(streams.c.agent == bindparam("old_agent"), streams.c.id == bindparam("old_id"))
@@ -173,7 +177,7 @@ def settle(connection: Connection, settled: list[Settled]) -> None:
         connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=True))
 
 
-def stream_row(settled: Settled, rows: list[Row[Any]]) -> dict[str, object]:
+def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
     """The columns of a stream."""
     parts = {row.id: PART(row.part) for row in rows}
     first = min(rows, key=lambda row: precedence(row.path, parts[row.id]))

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Dialect,
     Engine,
-    Row,
+    Table,
     and_,
     bindparam,
     delete,
@@ -20,6 +22,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from assay.stores.sql import settling
 from assay.stores.sql.plainly import told_plainly
@@ -33,16 +36,14 @@ UNKNOWN = msgspec.json.Decoder(dict[str, int]).decode
 AT_ONCE = 500
 
 # Statements that every file needs are made once: making them takes longer than running them.
-FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(
-    files.c.path == bindparam("path")
-)
+FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(files.c.path == bindparam("path"))
 ADD_FILE = insert(files)
 CHANGE_FILE = (
     update(files)
     .where(files.c.id == bindparam("file"))
     .values({column.name: bindparam(column.name) for column in files.columns if column.name != "id"})
 )
-ADD_TURNS, ADD_KEYS, ADD_SKIPS = insert(turns), insert(keys), insert(skips)
+ADD_SKIPS = insert(skips)
 
 
 class Store:
@@ -148,7 +149,9 @@ class Store:
         with self.writing() as connection:
             settling.settle(connection, settled)
 
-    def streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> list[Summary]:
+    def streams(
+        self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+    ) -> list[Summary]:
         """Streams that have a file at or below one of the paths, oldest first."""
         any_file = files.alias()
         there = select(any_file.c.id).where(
@@ -173,11 +176,11 @@ class Store:
         """Streams whose id begins so."""
         return [one for one in self.streams(None) if one.id.startswith(prefix)]
 
-    def tally(self, roots: Sequence[str]) -> list[Row[Any]]:
+    def tally(self, roots: Sequence[str]) -> list[Any]:
         """Lines read and skipped, versions and unknown records of each file at or below the paths."""
         columns = (
             files.c.path, files.c.source, files.c.agent, files.c.lines_read, files.c.lines_skipped, files.c.tail_line,
-            files.c.tail_why, files.c.part, files.c.unknown, files.c.gone_at, files.c.id, files.c.mtime_ns, files.c.stream,
+            files.c.tail_why, files.c.part, files.c.unknown, files.c.gone_at, files.c.mtime_ns,
         )  # fmt: skip
         with self.reading() as connection:
             return list(connection.execute(select(*columns).where(below(roots)).order_by(files.c.path)).all())
@@ -207,7 +210,7 @@ def inside(root: str) -> str:
     return root.rstrip("/") + "/"
 
 
-def known(row: Row[Any]) -> Known:
+def known(row: Any) -> Known:
     place = Place(
         inode=row.inode,
         size=row.size,
@@ -219,12 +222,10 @@ def known(row: Row[Any]) -> Known:
     return Known(id=row.id, source=row.source, version=row.version, place=place, is_gone=row.gone_at is not None)
 
 
-def is_same(there: Row[Any], before: Known) -> bool:
+def is_same(there: Any, before: Known) -> bool:
     """Whether the file's row is still what this reading began with."""
     place = before.place
-    return bool(
-        there.offset == place.offset and there.mtime_ns == place.mtime_ns and there.version == before.version
-    )
+    return bool(there.offset == place.offset and there.mtime_ns == place.mtime_ns and there.version == before.version)
 
 
 def file_row(found: Scanned) -> dict[str, object]:
@@ -268,16 +269,31 @@ def keep_content(connection: Connection, file_id: int, found: Scanned, *, is_new
         connection.execute(delete(keys).where(keys.c.file_id == file_id))
         connection.execute(delete(skips).where(skips.c.file_id == file_id))
     if found.bodies:
-        rows = [{"file_id": file_id, "n": n, "at": at, "body": body} for n, at, body in found.bodies]
-        connection.execute(ADD_TURNS, rows)
+        add_many(connection, turns, [(file_id, n, at, body) for n, at, body in found.bodies])
     if found.keys:
-        connection.execute(ADD_KEYS, [{"key": key, "file_id": file_id} for key in found.keys])
+        add_many(connection, keys, [(key, file_id) for key in found.keys])
     if found.skips:
         missed = [{"file_id": file_id, "line": skip.line, "why": skip.why} for skip in found.skips]
         connection.execute(ADD_SKIPS, missed)
 
 
-def summary(row: Row[Any]) -> Summary:
+def add_many(connection: Connection, table: Table, rows: list[tuple[object, ...]]) -> None:
+    """Insert whole rows straight through the driver: there are tens of thousands in a first scan."""
+    adding = insertion(table, connection.dialect)
+    if adding.positional:
+        connection.exec_driver_sql(str(adding), rows)
+    else:
+        names = [column.name for column in table.columns]
+        connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
+
+
+@cache
+def insertion(table: Table, dialect: Dialect) -> SQLCompiler:
+    """The statement that inserts a row with all its columns, in their order."""
+    return insert(table).compile(dialect=dialect)
+
+
+def summary(row: Any) -> Summary:
     return Summary(
         id=row.id,
         agent=row.agent,
