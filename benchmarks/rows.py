@@ -1,8 +1,10 @@
 """The rows that run inside Python, each in a process of its own: `python -m benchmarks.rows NAME DIR`."""
 
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 NOT_AVAILABLE = 69  # EX_UNAVAILABLE in sysexits.h
 
@@ -31,15 +33,52 @@ def orjson_row(paths: list[Path]) -> int:
 
 
 def decode_row(paths: list[Path]) -> int:
-    """Every file through assay's reader: decoded, folded and free of repeats, in one process and no store."""
-    from assay.pipeline.digest import digest
+    """Every line through assay's own lines and typed decoder; the last usage of each response over all files."""
+    from assay.pipeline.digest import HEAD, claimed, decoder
+    from assay.pipeline.lines import Lines
+
+    gc.disable()  # as the readers do
+    usage: dict[object, object] = {}
+    for path in paths:
+        with path.open("rb", buffering=0) as file:
+            name = claimed(file.read(HEAD))
+            file.seek(0)
+            decode = decoder(name).decode
+            last_of = claude_usage if name == "claude_code" else codex_usage
+            for line in Lines(file):
+                last_of(decode(line), usage)
+    return len(usage)
+
+
+def claude_usage(record: Any, usage: dict[object, object]) -> None:
+    """The last usage reported for a message wins."""
+    message = record.message
+    if message is not None and message.usage is not None:
+        usage[message.id] = message.usage
+
+
+def codex_usage(record: Any, usage: dict[object, object]) -> None:
+    """A running total that repeats is one report."""
+    payload = record.payload
+    if payload is not None and payload.type == "token_count" and payload.info is not None:
+        usage[repr(payload.info.total_token_usage)] = payload.info
+
+
+def digest_row(paths: list[Path]) -> int:
+    """Every file folded into turns, shell commands parsed, and all facts established, in one process and no store."""
+    from assay.pipeline.work import Task, read
 
     for path in paths:
-        digest(path)
+        read(Task(path=str(path)))
     return len(paths)
 
 
-ROWS: dict[str, Callable[[list[Path]], int]] = {"read": read_row, "orjson": orjson_row, "decode": decode_row}
+ROWS: dict[str, Callable[[list[Path]], int]] = {
+    "read": read_row,
+    "orjson": orjson_row,
+    "decode": decode_row,
+    "digest": digest_row,
+}
 
 
 def main() -> int:

@@ -1,23 +1,27 @@
 """What the tests share: tiny transcripts as Claude Code writes them, and the program as a person runs it."""
 
+import ctypes
 import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.main import app, main
 
-NOBODY = 65534
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
@@ -138,7 +142,44 @@ def command(*args: object) -> list[str | bytes]:
 
 
 def run(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
-    """`assay ARGS` in a process of its own."""
+    """`assay ARGS` in a process of its own, forked from this one: starting Python anew takes a second."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        words = [os.fsdecode(word) for word in command(*args)[3:]]
+        streams_ = out.fileno(), err.fileno()
+        process = get_context("fork").Process(target=become, args=(words, environment(**env or {}), streams_), kwargs=more)
+        process.start()
+        process.join(60)
+        assert process.exitcode is not None, "it does not end"
+        out.seek(0)
+        err.seek(0)
+        return Ran(process.exitcode, out.read().decode(), err.read().decode())
+
+
+def become(
+    words: list[str],
+    env: dict[str, str],
+    streams_: tuple[int, int],
+    cwd: Path | None = None,
+    preexec_fn: Callable[[], None] | None = None,
+) -> None:
+    """Be `assay` as the shell starts it."""
+    os.dup2(streams_[0], 1)
+    os.dup2(streams_[1], 2)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+    os.environ.clear()
+    os.environ.update(env)
+    time.tzset()
+    os.chdir(cwd or Path.cwd())
+    warnings.resetwarnings()
+    if preexec_fn:
+        preexec_fn()
+    sys.argv = ["assay", *words]
+    main()
+
+
+def spawn(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
+    """`assay ARGS` in a Python of its own."""
     done = subprocess.run(
         command(*args), capture_output=True, env=environment(**env or {}), timeout=60, check=False, **more
     )
@@ -177,14 +218,8 @@ def is_one_line(text: str) -> bool:
     return text.count("\n") == 1 and text.endswith("\n") and "Traceback" not in text
 
 
-@pytest.fixture
-def shared_folder() -> Iterator[Path]:
-    """A folder that people without rights can enter as well, which pytest's own is not."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o777)
-        yield Path(name)
-
-
-def as_nobody() -> dict[str, Any]:
-    """Arguments for a process that permissions bind."""
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+def bound_by_permissions() -> None:
+    """To run in a new process: root loses the power to open what it may not."""
+    if os.geteuid() == 0:
+        for power in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, power, 0, 0, 0)

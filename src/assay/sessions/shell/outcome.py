@@ -17,7 +17,7 @@ from assay.types import Outcome, Run
 _HEAD_CHARS: Final = 40_000
 _TAIL_CHARS: Final = 160_000
 _LINE_CHARS: Final = 600
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\r(?=\n)")
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,300}\x07|\r(?=\n)")
 _STATUS_LINE = re.compile(r"^[^\n\d]{0,40}?(?<![\d.])(\d{1,3})[\s\"'=*)\]-]*$", re.MULTILINE)
 # Task runners put the task's name before its lines; levels of a log are no tasks.
 _LABEL = re.compile(

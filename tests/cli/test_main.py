@@ -1,0 +1,253 @@
+"""The command line as a whole: help, exit codes, one document on stdout, nothing hostile on a terminal."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+import typer
+
+from assay.cli.main import app
+from tests.conftest import (
+    become,
+    called,
+    command,
+    conversation,
+    environment,
+    folder_of,
+    is_one_line,
+    replied,
+    returned,
+    run,
+    said,
+    spawn,
+    write,
+)
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+ESCAPE = re.compile(r"\x1b|\x9b")
+HARMLESS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""Colours, the cursor and line wrap: what Rich itself writes."""
+PAYLOADS = {
+    "clear screen": "\x1b[2J",
+    "title": "\x1b]0;owned\x07",
+    "link": "\x1b]8;;http://evil.example\x1b\\here",
+    "C1": "\x9b31m",
+    "bidi": "\u202egnp.exe\u2066",
+    "backspace": "ab\x08\x08cd",
+    "carriage return": "fine\rowned",
+    "zero width": "\u200b\ufeff",
+    "tags": "\U000e0041",
+}
+MARKUP = "[bold red]knit[/] [link=http://evil.example]purl[/link] :boom:"
+
+
+def has_hostile(text: str) -> list[str]:
+    """What of the payloads is left after Rich's own colours are taken away."""
+    left = HARMLESS.sub("", text.replace("\r\n", "\n"))
+    signs = ["\x1b", "\x9b", "\x07", "\x08", "\r", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041"]
+    return [repr(sign) for sign in signs if sign in left]
+
+
+# --- help and exit codes ----------------------------------------------------------------------
+
+
+def test_help_names_every_command():
+    ran = run("--help")
+    assert ran.code == 0
+    assert not [name for name in COMMANDS if name not in ran.out]
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_of_a_command_names_every_option(name: str):
+    ran = run(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    options = [opt for param in COMMANDS[name].params for opt in param.opts if opt.startswith("--")]
+    assert options
+    assert not [option for option in options if option not in ran.out]
+
+
+def test_without_a_command_help_is_shown():
+    assert "Usage" in run().out
+
+
+def test_the_version_is_told():
+    ran = spawn("--version")
+    assert ran.code == 0
+    assert re.fullmatch(r"assay \d+\.\d+\.\d+\S*\n", ran.out)
+
+
+@pytest.mark.parametrize("args", [("nonsense",), ("streams", "--nonsense"), ("streams", "--jobs", "-1"), ("show",)])
+def test_a_wrong_use_exits_with_2(args: tuple[str, ...]):
+    ran = run(*args)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_home_without_transcripts_is_told(tmp_path: Path):
+    ran = run("streams", env={"HOME": str(tmp_path), "ASSAY_STORE": str(tmp_path / "s.db")})
+    assert (ran.code, ran.out) == (2, "")
+    assert str(tmp_path / ".claude" / "projects") in ran.err
+    assert "assay demo" in ran.err
+
+
+def test_the_store_may_be_named_by_the_environment(tmp_path: Path):
+    folder = folder_of(tmp_path / "in", 1)
+    assert run("streams", folder, "--json", env={"ASSAY_STORE": str(tmp_path / "env.db")}).code == 0
+    assert (tmp_path / "env.db").exists()
+    ran = run("streams", folder, "--store", "postgres://loom/yarn", "--json")
+    assert (ran.code, ran.out) == (2, "")
+    assert is_one_line(ran.err)
+
+
+# --- what goes to stdout ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose transcripts hold, in every field that is shown, what a terminal might obey."""
+    top = tmp_path_factory.mktemp("hostile")
+    for n, (name, payload) in enumerate({**PAYLOADS, "markup": MARKUP}.items()):
+        bad, stream = f"{payload}{name}", f"h{n}{payload}"
+        more = {"cwd": f"/x/{bad}", "gitBranch": bad, "version": bad}
+        call = {**called(2, f"echo {bad}", stream), **more}
+        call["message"]["content"][0]["name"] = bad
+        title = {"type": "ai-title", "aiTitle": bad, "sessionId": stream} if n % 2 else b""
+        odd = {"type": f"odd {bad}", "sessionId": stream}
+        write(
+            top / "in" / f"{bad.replace('/', '')}.jsonl",
+            said(1, bad, stream, **more), call, returned(3, 2, bad, stream), replied(4, bad, stream, **more),
+            title, odd, f"{bad} is no record",
+        )  # fmt: skip
+    os.utime(next((top / "in").iterdir()), (1, 1))
+    (top / "in" / "\x1b[2Jempty.jsonl").write_bytes(b"")
+    (top / "in" / "\x1b[2Jclosed").mkdir()
+    assert run("streams", top / "in", "--store", top / "s.db", "--json").code == 0
+    return top
+
+
+def on_terminal(*args: object, **env: str) -> str:
+    """What a person at a terminal is sent, stderr included."""
+    ours, theirs = pty.openpty()
+    words, variables = [str(arg) for arg in args], environment(TERM="xterm-256color", **env)
+    process = get_context("fork").Process(target=become, args=(words, variables, (theirs, theirs)))
+    process.start()
+    os.close(theirs)
+    found = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # Linux: the other end was closed
+            break
+        if not piece:
+            break
+        found += piece
+    os.close(ours)
+    process.join(30)
+    return found.decode()
+
+
+@pytest.mark.parametrize("args", [("streams",), ("doctor",)], ids=lambda args: args[0])
+def test_json_is_one_document_and_nothing_else(hostile: Path, args: tuple[str, ...]):
+    ran = run(*args, hostile / "in", "--store", hostile / "s.db", "--json")
+    assert ran.err == ""
+    assert ran.out.count("\n") == 1
+    assert json.loads(ran.out)["schema_version"] == 1
+
+
+@pytest.mark.parametrize("name", ["streams", "doctor"])
+def test_a_list_sends_nothing_hostile_to_a_terminal(hostile: Path, name: str):
+    seen = on_terminal(name, hostile / "in", "--store", hostile / "s.db")
+    assert has_hostile(seen) == []
+    assert "http://evil.example\x1b" not in seen
+
+
+def test_a_path_given_sends_nothing_hostile_to_a_terminal(hostile: Path):
+    bad = hostile / "in" / "\x1b[2Jempty.jsonl"
+    assert has_hostile(on_terminal("doctor", bad, "--store", hostile / "\x1b]0;x\x07.db")) == []
+    assert has_hostile(on_terminal("streams", hostile / "\x1b]0;owned\x07nowhere", "--store", hostile / "s.db")) == []
+
+
+def test_a_file_that_cannot_be_opened_sends_nothing_hostile_to_a_terminal(hostile: Path):
+    folder = hostile / "gone"
+    write(folder / "ok.jsonl", said(1, stream="ok"))
+    (folder / "\x1b]0;owned\x07.jsonl").symlink_to("\x1b]0;owned\x07.jsonl")
+    run("doctor", folder, "--store", hostile / "gone.db")  # so that no progress is shown
+    assert has_hostile(on_terminal("doctor", folder, "--store", hostile / "gone.db")) == []
+
+
+@pytest.mark.parametrize("n", range(len(PAYLOADS) + 1))
+def test_a_stream_sends_nothing_hostile_to_a_terminal(hostile: Path, n: int):
+    assert has_hostile(on_terminal("show", f"h{n}", "--store", hostile / "s.db")) == []
+
+
+def test_an_ambiguous_id_sends_nothing_hostile_to_a_terminal(hostile: Path):
+    seen = on_terminal("show", "h", "--store", hostile / "s.db")
+    assert "streams begin with" in seen
+    assert has_hostile(seen) == []
+
+
+def test_markup_in_a_transcript_is_shown_as_it_was_written(hostile: Path):
+    stream = f"h{len(PAYLOADS)}"
+    shown = run("show", stream, "--store", hostile / "s.db").out
+    assert f"{MARKUP}markup" in shown
+    assert "[bold red]knit[/]" in run("streams", hostile / "in", "--store", hostile / "s.db", env={"COLUMNS": "400"}).out
+
+
+@pytest.mark.parametrize("args", [("streams", "in"), ("doctor", "in"), ("show", "h0")], ids=lambda args: args[0])
+def test_pipes_and_no_color_get_no_escape_codes(hostile: Path, args: tuple[str, ...]):
+    piped = run(*args, "--store", hostile / "s.db", cwd=hostile)
+    assert piped.code == 0
+    assert not ESCAPE.search(piped.out + piped.err)
+    plain = on_terminal(args[0], *[hostile / "in" if arg == "in" else arg for arg in args[1:]],
+                        "--store", hostile / "s.db", NO_COLOR="1")  # fmt: skip
+    assert not [code for code in re.findall(r"\x1b\[([0-9;]*)m", plain) if re.search(r"\b[34]\d\b", code)]
+
+
+@pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str]):
+    folder = folder_of(tmp_path / "in", 150, 6)
+    env, shell = environment(), '"$@" | head -c 40; echo "${PIPESTATUS[0]}"'
+    done = subprocess.run(
+        ["bash", "-c", shell, "-", *command("streams", folder, "--store", tmp_path / "s.db", *flag)],
+        capture_output=True, env=env, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stderr == b""
+    assert done.stdout.endswith((b"0\n", b"141\n"))
+
+
+@pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])
+def test_output_that_cannot_be_written_is_told(tmp_path: Path, flag: list[str]):
+    folder = folder_of(tmp_path / "in", 3)
+    with Path("/dev/full").open("wb") as full:
+        args = command("streams", folder, "--store", tmp_path / "s.db", *flag)
+        done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
+    assert done.returncode == 2
+    assert is_one_line(done.stderr.decode())
+
+
+@pytest.mark.parametrize("variables", [{"LC_ALL": "C", "LANG": "C"}, {"PYTHONIOENCODING": "ascii"}], ids=["C", "ascii"])
+def test_a_terminal_that_knows_only_ascii_is_served(hostile: Path, variables: dict[str, str]):
+    ran = spawn("streams", hostile / "in", "--store", hostile / "s.db", env=variables)
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_the_demo_needs_nothing_and_keeps_nothing(tmp_path: Path):
+    ran = run("demo", "--json", env={"HOME": str(tmp_path), "TMPDIR": str(tmp_path)})
+    assert ran.json["streams"]
+    assert ran.json["skipped"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_conversations_of_other_people_are_not_listed(tmp_path: Path):
+    write(tmp_path / "a" / "x.jsonl", *conversation("mine"))
+    write(tmp_path / "ab" / "x.jsonl", *conversation("theirs"))
+    run("streams", tmp_path, "--store", tmp_path / "s.db", "--json")
+    listed = run("streams", tmp_path / "a", "--store", tmp_path / "s.db", "--json").json
+    assert [one["id"] for one in listed["streams"]] == ["mine"]
+    assert listed["lines"]["total"] == 8
