@@ -69,7 +69,7 @@ def digest_row(paths: list[Path]) -> int:
     from assay.pipeline.work import Task, read
 
     for path in paths:
-        read(Task(path=str(path)))
+        read(Task(path=str(path), name=str(path)))
     return len(paths)
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -69,7 +69,7 @@ def returned(second: float, call: float, output: str = "3 passed in 0.1s", strea
 
 def conversation(stream: str, turns: int = 2, padding: int = 0, start: int = 0) -> list[dict[str, Any]]:
     """Prompts, each with a test run and an answer; outputs are as long as asked for."""
-    dice = random.Random(stream)  # noqa: S311
+    dice = random.Random(stream)
     found = []
     for second in range(start, start + turns * 10, 10):
         commands = ("pytest -q", "git commit -am knot", "ls -la loom", "ruff check . && mypy src")
@@ -146,7 +146,9 @@ def run(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         words = [os.fsdecode(word) for word in command(*args)[3:]]
         streams_ = out.fileno(), err.fileno()
-        process = get_context("fork").Process(target=become, args=(words, environment(**env or {}), streams_), kwargs=more)
+        process = get_context("fork").Process(
+            target=become, args=(words, environment(**env or {}), streams_), kwargs=more
+        )
         process.start()
         process.join(60)
         assert process.exitcode is not None, "it does not end"
@@ -155,31 +157,23 @@ def run(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
         return Ran(process.exitcode, out.read().decode(), err.read().decode())
 
 
-def become(
-    words: list[str],
-    env: dict[str, str],
-    streams_: tuple[int, int],
-    cwd: Path | None = None,
-    preexec_fn: Callable[[], None] | None = None,
-) -> None:
+def become(words: list[str], env: dict[str, str], streams_: tuple[int, int], cwd: Path | None = None) -> None:
     """Be `assay` as the shell starts it."""
     os.dup2(streams_[0], 1)
     os.dup2(streams_[1], 2)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(env)
     time.tzset()
     os.chdir(cwd or Path.cwd())
     warnings.resetwarnings()
-    if preexec_fn:
-        preexec_fn()
     sys.argv = ["assay", *words]
     main()
 
 
 def spawn(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
-    """`assay ARGS` in a Python of its own."""
+    """`assay ARGS` in a Python of its own, which new rights and limits need."""
     done = subprocess.run(
         command(*args), capture_output=True, env=environment(**env or {}), timeout=60, check=False, **more
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from hypothesis import strategies as st
 
 from assay.sessions.turns import Builder
 from assay.sources import claude_code
@@ -113,7 +114,10 @@ def summary_of_before() -> Record:
 
 def echo(agent: str, record: Record) -> Record:
     """A sub-agent's record as its parent repeats it in a progress record."""
-    return {"type": "progress", "data": {"type": "agent_progress", "agentId": agent, "prompt": "Look", "message": record}}
+    return {
+        "type": "progress",
+        "data": {"type": "agent_progress", "agentId": agent, "prompt": "Look", "message": record},
+    }
 
 
 def aside(agent: str, *records: Record) -> list[Record]:
@@ -169,3 +173,66 @@ def built(*records: Record, **envelope: Any) -> tuple[Part, tuple[Turn, ...]]:
 
 def turns(*records: Record, **envelope: Any) -> tuple[Turn, ...]:
     return built(*records, **envelope)[1]
+
+
+# --- conversations of any shape -------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    [
+        "go on",
+        "mend the till",
+        "为什么收银台很慢?",
+        "🧾🧾 sum",
+        "é\u0301\u2028end",
+        "a\nb\n",
+        "</x> <y>",
+        '"quoted" \\ {}',
+        "x" * 300,
+    ]
+)
+
+
+def exchange(kind: str, n: int, words: str) -> list[Record]:
+    """A few records that belong together; `n` makes their ids unlike those of other exchanges."""
+    bash = assistant(calling(f"t{n}", "Bash", command="pytest -q"), id=f"m{n}", spent=usage(3, 1, 2, 2, 1))
+    edit = assistant(calling(f"t{n}", "Edit", file_path="/till/价.py", old_string="a", new_string=words), id=f"m{n}")
+    look = [assistant(calling(f"u{n}", "Grep", pattern=words), id=f"w{n}"), answer(f"u{n}", words)]
+    return {
+        "prompt": [user(words)],
+        "blocks": [user([image(), text(words)])],
+        "said": [assistant(words, id=f"m{n}", spent=usage(5, 1)), assistant(words, id=f"m{n}", spent=usage(5, n + 2))],
+        "passed": [bash, answer(f"t{n}", f"{words}\n2 passed in 0.1s", {"stdout": words, "interrupted": False})],
+        "failed": [bash, failure(f"t{n}", f"Exit code 1\n{words}\n1 failed in 0.1s")],
+        "edited": [edit, answer(f"t{n}", "ok", patch("/till/价.py", "-a", "+b", f"+{words}"))],
+        "refused": [edit, failure(f"t{n}", f"The user doesn't want to proceed. the user said:\n{words} {n}")],
+        "open": [bash],
+        "late": [bash, user(f"{words} {n}"), answer(f"t{n}", "3 passed")],
+        "aside": aside("", user(words), *look),
+        "echo": [echo(f"a{n}", one | {"uuid": f"e{n}{k}", "timestamp": moment(n)}) for k, one in enumerate(look)],
+        "steered": [queue("enqueue", f"{words} {n}"), queue("remove")],
+        "queued": [queue("enqueue", words), queue("dequeue"), user(words)],
+        "waiting": [queue("enqueue", f"{words} {n}")],
+        "compact": [boundary(), summary_of_before()],
+        "cut": [user([text("[Request interrupted by user]")])],
+        "clear": [user(command("/clear"))],
+        "busy": [system("api_error"), api_error()],
+        "title": [{"type": "ai-title", "aiTitle": words}],
+        "quiet": [{"type": "file-history-snapshot", "messageId": f"q{n}", "snapshot": {"files": {}}}],
+        "novel": [{"type": "wholly-new", "what": words}],
+        "moved": [user(words, gitBranch=f"b{n}", version=f"2.{n}")],
+        "pr": [{"type": "pr-link", "prUrl": f"https://example.org/o/r/pull/{n}"}],
+    }[kind]
+
+
+KINDS = tuple(
+    """prompt blocks said passed failed edited refused open late aside echo steered queued waiting compact cut clear
+    busy title quiet novel moved pr""".split()
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn, stream: str = "s1", most: int = 10) -> list[Record]:
+    """The records of one file, beginning with a prompt."""
+    chosen = draw(st.lists(st.tuples(st.sampled_from(KINDS), WORDS), max_size=most))
+    records = [one for n, (kind, words) in enumerate(chosen) for one in exchange(kind, n, words)]
+    return stamped(user("Begin"), *records, stream=stream)

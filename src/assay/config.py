@@ -16,7 +16,10 @@ def store_url(given: str | None, env: Mapping[str, str]) -> str:
         chosen = chosen.removeprefix("sqlite:///")
     elif "://" in chosen:
         raise BadInput(f"--store {chosen}: only a file path or sqlite:/// is known to this version")
-    path = Path(chosen).expanduser()
+    try:
+        path = Path(chosen).expanduser()
+    except RuntimeError as error:
+        raise BadInput(f"--store {chosen}: {error}") from None
     if path.is_dir():
         raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
     return f"sqlite:///{os.path.abspath(path)}"

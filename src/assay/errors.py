@@ -3,6 +3,7 @@
 AssayError          anything Assay itself reports
 ├── BadInput        the person can mend it: one line, exit code 2
 │   └── StoreError  the store can't be opened or written
+├── WorkerLost      a worker process was killed: what was done is kept
 └── Stopped         the person asked to stop: what was done is kept, exit code 130
 
 Every message says what, where, and what to do. Anything else that is raised is a bug of ours
@@ -22,6 +23,10 @@ class BadInput(AssayError):
 
 class StoreError(BadInput):
     """The store can't be opened, read or written."""
+
+
+class WorkerLost(AssayError):
+    """A worker process died."""
 
 
 class Stopped(AssayError):

@@ -5,6 +5,7 @@ Facts are computed from turns. Nothing missing is ever a number: an unknown outc
 an unpriced cost is `None`, a call without a result is `"open"`.
 """
 
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Literal
 
@@ -195,9 +196,12 @@ class About(Value, frozen=True):
     model: str = ""
     origin: str = ""
     """Where it was run: cli, vscode, sdk…"""
+    is_warmup: bool = False
+    """A sub-agent that was only started to fill the cache."""
 
 
 Event = Prompt | Reply | Spend | Call | Result | Mark | About
+Emit = Callable[[Event], None]
 
 
 # --- what sessions make of them -----------------------------------------------------------------

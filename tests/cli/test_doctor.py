@@ -53,7 +53,8 @@ def test_all_that_matters_is_shown(home: Path):
     shown = doctor(home, COLUMNS="300").out
     words = [
         str(home / ".claude" / "projects"), str(home / ".codex" / "sessions"), "not there", str(home / "s.db"),
-        "1.0.88", "2.1.300", "knot", "system/unheard_of", "young.jsonl:9", "empty file", "cleanupPeriodDays", "old.jsonl",
+        "1.0.88", "2.1.300", "knot", "system/unheard_of", "young.jsonl:9", "empty file", "cleanupPeriodDays",
+        "old.jsonl",
     ]  # fmt: skip
     assert not [word for word in words if word not in shown]
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 from multiprocessing import get_context
 from pathlib import Path
@@ -196,7 +197,9 @@ def test_markup_in_a_transcript_is_shown_as_it_was_written(hostile: Path):
     stream = f"h{len(PAYLOADS)}"
     shown = run("show", stream, "--store", hostile / "s.db").out
     assert f"{MARKUP}markup" in shown
-    assert "[bold red]knit[/]" in run("streams", hostile / "in", "--store", hostile / "s.db", env={"COLUMNS": "400"}).out
+    assert (
+        "[bold red]knit[/]" in run("streams", hostile / "in", "--store", hostile / "s.db", env={"COLUMNS": "400"}).out
+    )
 
 
 @pytest.mark.parametrize("args", [("streams", "in"), ("doctor", "in"), ("show", "h0")], ids=lambda args: args[0])
@@ -211,14 +214,14 @@ def test_pipes_and_no_color_get_no_escape_codes(hostile: Path, args: tuple[str, 
 
 @pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str]):
-    folder = folder_of(tmp_path / "in", 150, 6)
-    env, shell = environment(), '"$@" | head -c 40; echo "${PIPESTATUS[0]}"'
-    done = subprocess.run(
-        ["bash", "-c", shell, "-", *command("streams", folder, "--store", tmp_path / "s.db", *flag)],
-        capture_output=True, env=env, timeout=60, check=False,
-    )  # fmt: skip
+    folder = folder_of(tmp_path / "in", 3)
+    reads, writes = os.pipe()
+    os.close(reads)  # `head` that is gone before the first byte: no race about who is faster
+    args = command("streams", folder, "--store", tmp_path / "s.db", *flag)
+    done = subprocess.run(args, stdout=writes, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
+    os.close(writes)
     assert done.stderr == b""
-    assert done.stdout.endswith((b"0\n", b"141\n"))
+    assert done.returncode in (0, -signal.SIGPIPE)
 
 
 @pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])

@@ -60,7 +60,9 @@ def test_a_stream_whose_file_is_deleted_or_overwritten_does_not_break_show(tmp_p
 def test_what_show_counts_is_what_the_list_counts(tmp_path: Path):
     base = conversation("origin", 3)
     write(tmp_path / "in" / "a.jsonl", *base)
-    write(tmp_path / "in" / "b.jsonl", *({**one, "sessionId": "fork"} for one in base), *conversation("fork", 1, start=90))
+    write(
+        tmp_path / "in" / "b.jsonl", *({**one, "sessionId": "fork"} for one in base), *conversation("fork", 1, start=90)
+    )
     for one in streams(tmp_path / "in", "--store", tmp_path / "s.db")["streams"]:
         detail = run("show", one["id"], "--store", tmp_path / "s.db", "--json").json
         assert [turn["prompt"]["at"] for turn in detail["turns"] if turn.get("prompt")] == one["prompts_at"]

@@ -8,7 +8,12 @@ import pytest
 
 from tests.conftest import is_one_line, run, said, streams, write
 
-PLACES = {"loom": "/home/ada/loom", "Wheel": "/home/ada/Wheel", "percent": "/srv/100%_wool", "windows": "C:\\code\\Reel"}
+PLACES = {
+    "loom": "/home/ada/loom",
+    "Wheel": "/home/ada/Wheel",
+    "percent": "/srv/100%_wool",
+    "windows": "C:\\code\\Reel",
+}
 
 
 def ago(**more: float) -> str:

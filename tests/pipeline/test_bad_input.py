@@ -27,6 +27,7 @@ from tests.conftest import (
     run,
     said,
     settled,
+    spawn,
     start,
     streams,
     write,
@@ -93,6 +94,17 @@ def test_links_that_lead_nowhere_do_not_hide_their_neighbours(tmp_path: Path):
     assert len(listed["streams"]) == 3
 
 
+def test_a_name_that_is_no_utf_8_is_a_name_like_others(tmp_path: Path):
+    path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), b"in", b"w\xf6lle.jsonl")))
+    write(path, said(1))
+    for given in (tmp_path / "in", path):
+        listed = run("streams", given, "--store", tmp_path / "a.db", "--json").json
+        assert [one["id"] for one in listed["streams"]] == ["s1"]
+        assert adds_up(listed, path)
+    for command in ("streams", "doctor"):
+        assert run(command, tmp_path / "in", "--store", tmp_path / "a.db").code == 0
+
+
 def test_a_folder_without_transcripts_is_no_error(tmp_path: Path):
     (tmp_path / "empty").mkdir()
     ran = run("streams", tmp_path / "empty", "--store", tmp_path / "s.db", "--json")
@@ -146,7 +158,9 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]
     for n, (name, content) in enumerate(
         [*((name, case[0]) for name, case in FILES.items()), *((name, case[0]) for name, case in READ.items())]
     ):
-        (folder / f"{name}.jsonl").write_bytes(content.replace(b'"s1"', f'"s{n}"'.encode()).replace(b'"s1/', f'"{n}/'.encode()))
+        (folder / f"{name}.jsonl").write_bytes(
+            content.replace(b'"s1"', f'"s{n}"'.encode()).replace(b'"s1/', f'"{n}/'.encode())
+        )
     listed = run("streams", folder, "--store", tmp_path_factory.mktemp("store") / "s.db", "--json").json
     return folder, listed
 
@@ -176,7 +190,7 @@ def test_what_cannot_be_read_is_told_with_its_line(bad: tuple[Path, dict[str, An
 @pytest.mark.parametrize("name", READ)
 def test_what_looks_bad_but_can_be_read_is_read(bad: tuple[Path, dict[str, Any]], name: str, tmp_path: Path):
     folder, listed = bad
-    content, words = READ[name]
+    _, words = READ[name]
     skips, asked = of_file(listed, folder / f"{name}.jsonl")
     assert skips == []
     assert asked >= len(words)
@@ -257,7 +271,7 @@ def test_what_may_not_be_opened_is_told_and_the_rest_is_read(tmp_path: Path):
     closed_file, closed_folder = folder / "p1" / "0001.jsonl", folder / "p2"
     closed_file.chmod(0)
     closed_folder.chmod(0)
-    ran = run("streams", folder, "--store", tmp_path / "s.db", "--json", preexec_fn=bound_by_permissions)
+    ran = spawn("streams", folder, "--store", tmp_path / "s.db", "--json", preexec_fn=bound_by_permissions)
     closed_folder.chmod(0o700)
     closed_file.chmod(0o600)
     told = {skip["file"]: (skip["line"], skip["why"]) for skip in ran.json["skipped"]}
@@ -267,12 +281,12 @@ def test_what_may_not_be_opened_is_told_and_the_rest_is_read(tmp_path: Path):
 
 def test_files_in_a_folder_that_was_closed_are_not_taken_for_deleted(tmp_path: Path):
     folder, store = folder_of(tmp_path / "in", 8), tmp_path / "s.db"
-    first = run("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
+    first = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
     (folder / "p2").chmod(0)
     write(folder / "p22" / "x.jsonl", said(1)).parent.chmod(0o755)
-    run("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
+    spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
     (folder / "p22" / "x.jsonl").unlink()
-    closed = run("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
+    closed = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
     (folder / "p2").chmod(0o755)
     assert {one["id"]: one["is_gone"] for one in closed["streams"]} == {
         **{one["id"]: False for one in first["streams"]},
@@ -283,9 +297,9 @@ def test_files_in_a_folder_that_was_closed_are_not_taken_for_deleted(tmp_path: P
 @pytest.mark.parametrize("mode", [0o400, 0], ids=["read-only", "closed"])
 def test_a_store_that_may_not_be_written_is_told(tmp_path: Path, mode: int):
     folder, store = folder_of(tmp_path / "in", 2), tmp_path / "s.db"
-    assert run("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).code == 0
+    assert spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).code == 0
     store.chmod(mode)
-    ran = run("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
+    ran = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
     assert (ran.code, ran.out) == (2, "")
     assert is_one_line(ran.err)
     assert str(store) in ran.err
@@ -295,7 +309,9 @@ def test_a_store_that_may_not_be_written_is_told(tmp_path: Path, mode: int):
 def test_a_folder_in_which_no_store_can_be_made_is_told(tmp_path: Path):
     folder = folder_of(tmp_path / "in", 2)
     (tmp_path / "closed").mkdir(mode=0o500)
-    ran = run("streams", folder, "--store", tmp_path / "closed" / "sub" / "s.db", "--json", preexec_fn=bound_by_permissions)
+    ran = spawn(
+        "streams", folder, "--store", tmp_path / "closed" / "sub" / "s.db", "--json", preexec_fn=bound_by_permissions
+    )
     assert (ran.code, ran.out) == (2, "")
     assert is_one_line(ran.err)
     assert "Permission denied" in ran.err
@@ -346,7 +362,7 @@ def limited(size: int) -> Callable[[], None]:
 def test_a_store_that_finds_no_space_says_so_and_goes_on_later(tmp_path: Path, size: int):
     folder, store = folder_of(tmp_path / "in", 120, 3), tmp_path / "s.db"
     args = ("streams", folder, "--store", store, "--json")
-    ran = run(*args, preexec_fn=limited(size))
+    ran = spawn(*args, preexec_fn=limited(size))
     assert (ran.code, ran.out) == (2, ""), ran.err
     assert is_one_line(ran.err)
     assert str(store) in ran.err

@@ -80,5 +80,5 @@ def test_a_line_that_goes_wrong_says_why_and_keeps_what_came_before(line: bytes,
 
 
 def test_a_lone_surrogate_beside_deep_nesting_is_refused_not_fatal():
-    with pytest.raises(Malformed, match="nested|recursion|deep"):
+    with pytest.raises(Malformed, match=r"nested|recursion|deep"):
         read(b'{"text":"\\ud800","other":' + b"[" * 900 + b"]" * 900 + b"}")

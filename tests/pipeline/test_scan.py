@@ -3,9 +3,12 @@
 import os
 import random
 import signal
+import sqlite3
+import subprocess
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +92,7 @@ HALVES = [
     said(0, "card the wool"),
     called(1),
     b"not json at all",
-    b'{"type":"user","uuid":"glued-1","sessionId":"s1","timestamp":"2026-03-02T09:00:02.000Z",'
-    b'"message":{"content":"first of two"}}{"type":"ai-title","aiTitle":"Spinning"}',
+    b'{"type":"user","uuid":"glued","sessionId":"s1","message":{"content":"half"}}{"type":"ai-title","aiTitle":"Spin"}',
     b"",
     '{"type":"user","uuid":"é","sessionId":"s1","message":{"content":"cut \\ud83d, 🧶"}}',
     returned(4, 1),
@@ -119,7 +121,7 @@ def test_a_file_may_be_read_in_two_goes_that_meet_at_any_byte(tmp_path: Path, en
         before, _ = view(path)
         with path.open("ab") as file:
             file.write(content[cut:])
-        found, seen = view(path, before)
+        _, seen = view(path, before)
         assert seen == wanted, (cut, content[max(0, cut - 30) : cut])
         assert sum(seen[0]) == len(lines)
 
@@ -223,12 +225,23 @@ def test_a_deleted_file_leaves_its_stream_and_may_come_back(tmp_path: Path):
         without = streams(tmp_path / "in", "--store", tmp_path / "s.db")
         assert without["scan"]["gone"] == gone
         assert without["files"] == 1
+        assert adds_up(without, tmp_path / "in")
         assert {one["id"]: one["is_gone"] for one in without["streams"]} == {"leaves": True, "stays": False}
         assert [one["facts"] for one in without["streams"]] == [one["facts"] for one in first["streams"]]
     path.write_bytes(content)
     again = streams(tmp_path / "in", "--store", tmp_path / "s.db")
     assert settled(again) == settled(first)
     assert adds_up(again, tmp_path / "in")
+
+
+def test_a_renamed_file_takes_its_stream_along(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("moves"))
+    before = streams(tmp_path / "in", "--store", tmp_path / "s.db")["streams"][0]
+    later = path.rename(tmp_path / "in" / "z.jsonl")
+    listed = streams(tmp_path / "in", "--store", tmp_path / "s.db")
+    (after,) = listed["streams"]
+    assert (after["file"], after["is_gone"], after["facts"]) == (str(later), False, before["facts"])
+    assert adds_up(listed, tmp_path / "in")
 
 
 def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
@@ -269,7 +282,9 @@ def test_order_of_paths_number_of_processes_and_stores_do_not_matter(
     folders = sorted(big.iterdir())
     ways = [(folders, 1), (folders[::-1], 4), ([folders[3], big, folders[0]], 2)]
     for n, (paths, jobs) in enumerate(ways):
-        assert settled(run("streams", *paths, "--json", "--store", tmp_path / f"{n}.db", "--jobs", jobs).json) == big_found
+        assert (
+            settled(run("streams", *paths, "--json", "--store", tmp_path / f"{n}.db", "--jobs", jobs).json) == big_found
+        )
     assert adds_up(big_found, big)
 
 
@@ -317,17 +332,38 @@ def all_gone(store: Path) -> bool:
     return not leftovers(store)
 
 
+def kept(store: Path) -> int:
+    """Files that a store knows by now."""
+    if not store.exists():
+        return 0
+    with closing(sqlite3.connect(store, timeout=5)) as opened:
+        try:
+            found: int = opened.execute("SELECT count(*) FROM files").fetchone()[0]
+        except sqlite3.OperationalError:  # its tables are not made yet
+            return 0
+    return found
+
+
+def kill_after(scan: subprocess.Popen[bytes], store: Path, more: int, delay: float) -> None:
+    """Kill a scan some time after it kept so many more files."""
+    wanted = kept(store) + more
+    while kept(store) < wanted and scan.poll() is None:
+        time.sleep(0.002)
+    time.sleep(delay)
+    scan.kill()
+    scan.communicate()
+
+
 def test_a_killed_scan_goes_on_where_it_was_and_leaves_nobody_behind(
     tmp_path: Path, big: Path, big_found: dict[str, Any]
 ):
-    dice, store = random.Random(11), tmp_path / "s.db"
-    delays = [0.02, *(dice.uniform(0.5, 1.5) for _ in range(4))]
-    for delay in delays:
-        scan = start("streams", big, "--json", "--store", store, "--jobs", 2)
-        time.sleep(delay)
-        scan.kill()
-        scan.communicate()
-        assert all_gone(store), delay
+    dice, store, seen = random.Random(11), tmp_path / "s.db", []
+    kills = [(0, 0.02), (0, dice.uniform(0.2, 0.6)), (1, 0), *((20, dice.uniform(0, 0.02)) for _ in range(3)), (1, 0.1)]
+    for more, delay in kills:
+        kill_after(start("streams", big, "--json", "--store", store, "--jobs", 2), store, more, delay)
+        assert all_gone(store), (more, delay)
+        seen.append(kept(store))
+    assert len({count for count in seen if 0 < count < BIG["files"]}) >= 2, f"hardly a kill met a scan at work: {seen}"
     last = run("streams", big, "--json", "--store", store, "--jobs", 2).json
     assert settled(last) == big_found
     assert streams(big, "--store", store)["scan"]["bytes_read"] == 0

@@ -10,9 +10,9 @@ from assay.sources import claude_code
 from assay.types import About, Mark, Prompt, Reply, Spend, Usage
 from tests.make import (
     Record,
-    aside,
     answer,
     api_error,
+    aside,
     assistant,
     attachment,
     boundary,
@@ -67,6 +67,7 @@ HUMAN: list[tuple[str, Record, str, str]] = [
     ("context before the words", user(f"{OPENED}\nFix it"), "typed", "Fix it"),
     ("context before the words of one block", user([text(f"{OPENED}\nFix it")]), "typed", "Fix it"),
     ("several contexts", user(f"{REMINDER}{OPENED}\n\nFix it"), "typed", "Fix it"),
+    ("words between two contexts", user([text(f"{OPENED}\nFix it\n{OPENED}")]), "typed", f"Fix it\n{OPENED}"),
     ("words that end in a tag", user("Drop the </ide_opened_file> tag"), "typed", "Drop the </ide_opened_file> tag"),
     ("a tag of their own", user("<html> is missing"), "typed", "<html> is missing"),
     ("a quoted tag", user("What is <task-notification>?"), "typed", "What is <task-notification>?"),
@@ -339,7 +340,9 @@ def test_a_message_that_goes_on_behind_another_is_still_spent_once() -> None:
 
 
 def test_thinking_is_not_said() -> None:
-    assert [event for event in events(assistant({"type": "thinking", "thinking": "hm"})) if isinstance(event, Reply)] == []
+    assert [
+        event for event in events(assistant({"type": "thinking", "thinking": "hm"})) if isinstance(event, Reply)
+    ] == []
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -376,7 +379,9 @@ def test_the_last_title_is_told(records: list[Record], title: str) -> None:
 )
 def test_a_record_type_that_nobody_knows_is_counted(record: Record, counted: dict[str, int]) -> None:
     reader = claude_code.Reader()
-    reader.take(claude_code.Record(**{key: record.get(key) for key in ("type", "subtype", "operation")}), list[Any]().append)
+    reader.take(
+        claude_code.Record(**{key: record.get(key) for key in ("type", "subtype", "operation")}), list[Any]().append
+    )
     assert reader.unknown == counted
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, scanned
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned
 from assay.pipeline.health import examine
 from assay.reports import checkup
 
@@ -16,6 +16,7 @@ def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None
     """Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted."""
     with scanned(paths, store, jobs) as found:
         health = examine(found.store, found.outcome, os.environ, Path.home())
+    leave_quietly()
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(health) + b"\n")
     else:

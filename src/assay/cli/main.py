@@ -1,13 +1,19 @@
 """`assay`: wires the commands; turns what went wrong into one line and an exit code."""
 
+import errno
+import io
 import os
 import sys
+from importlib import metadata
 from typing import Annotated
 
 import typer
 
 from assay.cli import demo, doctor, show, streams
 from assay.errors import AssayError
+from assay.reports.safe import safe
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     name="assay",
@@ -30,19 +36,29 @@ Version = Annotated[bool, typer.Option("--version", help="Print the version and 
 @app.callback(invoke_without_command=True)
 def root(version: Version = False) -> None:
     if version:
-        from assay import __version__  # noqa: PLC0415  only wanted here
-
-        typer.echo(f"assay {__version__}")
+        typer.echo(f"assay {metadata.version('assay')}")
         raise typer.Exit
 
 
 def main() -> None:
     """Run a command; errors of the person's get a line, bugs of ours a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        print(f"assay: {safe(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
+    except KeyboardInterrupt:
+        print("assay: stopped; what was read is kept, run the same command again to go on", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        print(f"assay: can't write the output: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

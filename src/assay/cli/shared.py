@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -105,15 +106,14 @@ def moment(given: str | None, option: str) -> str:
     """A day, a time or "7d" ago, as records write it."""
     if not given:
         return ""
-    if ago := AGO.fullmatch(given.strip()):
-        when = datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
-    else:
-        try:
+    ago = AGO.fullmatch(given.strip())
+    try:
+        if ago:
+            when = datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
+        else:
             when = datetime.fromisoformat(given.strip()).astimezone(UTC)
-        except ValueError:
-            raise BadInput(
-                f"{option} {given!r}: give a day (2026-11-01), a time, or how long ago (12h, 7d, 4w)"
-            ) from None
+    except (ValueError, OverflowError):
+        raise BadInput(f"{option} {given!r}: give a day (2026-11-01), a time, or how long ago (12h, 7d, 4w)") from None
     return when.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
@@ -124,4 +124,22 @@ def project(given: str | None) -> str:
     return given or ""
 
 
-__all__ = ["AsJson", "Found", "Jobs", "Paths", "Scanned", "StorePath", "moment", "project", "scanned", "usual_places"]
+def leave_quietly() -> None:
+    """Before printing: whoever reads may leave early, as `head` does."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
+__all__ = [
+    "AsJson",
+    "Found",
+    "Jobs",
+    "Paths",
+    "Scanned",
+    "StorePath",
+    "leave_quietly",
+    "moment",
+    "project",
+    "scanned",
+    "usual_places",
+]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from assay.cli.shared import AsJson, StorePath
+from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.config import store_url
 from assay.errors import BadInput
 from assay.pipeline.work import Joining, pieces_of
@@ -26,6 +26,7 @@ def show(stream: Id, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a conversation: what was asked, what was done and how it ended."""
     opened = open_store(store_url(store, os.environ))
     try:
+        leave_quietly()
         one = the_one(opened, stream)
         kept = opened.pieces_of(one.agent, one.id)
         whole = join(pieces_of(Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)), kept.elsewhere)

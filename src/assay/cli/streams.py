@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, Scanned, StorePath, moment, project, scanned
+from assay.cli.shared import AsJson, Jobs, Paths, Scanned, StorePath, leave_quietly, moment, project, scanned
 from assay.reports import machine, terminal
 from assay.types import Summary
 
@@ -32,6 +32,7 @@ def streams(
     """List conversations with what can be established about them without asking any model."""
     chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
     with scanned(paths, store, jobs) as found:
+        leave_quietly()
         listed = found.store.streams(found.outcome.roots, *chosen)
         if as_json:
             sys.stdout.buffer.write(as_bytes(found, listed) + b"\n")
@@ -41,7 +42,7 @@ def streams(
 
 def as_bytes(found: Scanned, listed: list[Summary]) -> bytes:
     """The JSON."""
-    files = found.store.tally(found.outcome.roots)
+    files = [row for row in found.store.tally(found.outcome.roots) if row.gone_at is None]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
     return msgspec.json.encode(

@@ -80,12 +80,12 @@ def digest(path: Path, before: Digest | None = None) -> Digest:
 
 
 def can_continue(file: FileIO, before: Digest, now: Place) -> bool:
-    """Whether the file only grew since, and is read in the same way."""
+    """Whether the file only grew since, and is read in the same way; a rewrite may well keep the size."""
     old = before.place
     return (
         before.version == source(before.source).VERSION
         and now.inode == old.inode
-        and now.size >= old.offset
+        and (now.size > old.size or (now.size, now.mtime_ns) == (old.size, old.mtime_ns))
         and anchor(file, old.offset) == old.anchor
     )
 

@@ -7,8 +7,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import TypeVar
+
+from assay.errors import WorkerLost
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,6 +41,11 @@ def each(items: Iterable[T], work: Callable[[T], R], at_once: int) -> Iterator[R
             running |= {pool.submit(work, item) for item in islice(left, len(done))}
             for future in done:
                 yield future.result()
+    except BrokenProcessPool:
+        raise WorkerLost(
+            "a reading process was killed, perhaps for want of memory; "
+            "what was read is kept, run again, with --jobs 1 if it happens again"
+        ) from None
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

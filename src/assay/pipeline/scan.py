@@ -1,6 +1,7 @@
 """Reads what is new in a set of files and brings the store up to date."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
 from msgspec import Struct
 
@@ -39,9 +40,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
 def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
     """Read new and changed files, note vanished ones, settle the streams they belong to."""
     known = store.known(found.roots)
-    changed = [file for file in found.files if not is_unchanged(file, known.get(file.path))]
+    changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
     gone = vanished(found, known)
-    back = [known[file.path].id for file in found.files if file.path in known and known[file.path].is_gone]
+    back = [known[file.name].id for file in found.files if file.name in known and known[file.name].is_gone]
     bytes_read = 0
     unreadable = list(found.closed)
     try:
@@ -56,7 +57,7 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
         settle_all(store, jobs)
     except KeyboardInterrupt:
         raise Stopped("stopped; what was read is kept, run the same command again to go on") from None
-    new = sum(file.path not in known for file in changed)
+    new = sum(file.name not in known for file in changed)
     return Outcome(
         roots=found.roots,
         files=len(found.files),
@@ -79,12 +80,10 @@ def is_unchanged(file: File, known: Known | None) -> bool:
 
 def vanished(found: Found, known: dict[str, Known]) -> list[int]:
     """Files that were there and are not; those in folders that can't be opened may still be there."""
-    there = {file.path for file in found.files}
-    closed = tuple(path for path, _ in found.closed)
+    there = {file.name for file in found.files}
+    closed = tuple(f"{path}/" for path, _ in found.closed)
     return [
-        one.id
-        for path, one in known.items()
-        if path not in there and not one.is_gone and not (closed and path.startswith(closed))
+        one.id for path, one in known.items() if path not in there and not one.is_gone and not path.startswith(closed)
     ]
 
 
@@ -93,9 +92,9 @@ def read_all(
 ) -> Iterator[Scanned | Unreadable]:
     """What reading the files gave, in the order in which they are done."""
     offsets = {path: one.place.offset for path, one in known.items()}
-    sizes = {file.path: new_bytes(file, offsets.get(file.path, 0)) for file in changed}
+    sizes = {file.name: new_bytes(file, offsets.get(file.name, 0)) for file in changed}
     total, done = sum(sizes.values()), 0
-    at_once = jobs if total > ALONE_BYTES else 1
+    at_once = min(jobs, len(changed)) if total > ALONE_BYTES else 1
     progress(0, total)
     for results in each(batches(store, changed, known, sizes), read_batch, at_once):
         for result in results:
@@ -115,11 +114,13 @@ def batches(
     """Tasks in portions worth handing to a process, the largest files first."""
     batch: list[Task] = []
     size = 0
-    for file in sorted(changed, key=lambda file: (-sizes[file.path], file.path)):
-        before = known.get(file.path)
+    for file in sorted(changed, key=lambda file: (-sizes[file.name], file.name)):
+        before = known.get(file.name)
         grew = before and before.source and before.version == work.version(before.source) and before.place.offset
-        batch.append(Task(path=file.path, before=store.kept(before, file.path) if before and grew else None))
-        size += sizes[file.path]
+        batch.append(
+            Task(path=file.path, name=file.name, before=store.kept(before, file.name) if before and grew else None)
+        )
+        size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
             yield batch
             batch, size = [], 0
@@ -133,21 +134,17 @@ def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
 
 
 def settle_all(store: Store, jobs: int) -> None:
-    """Establish the facts of all streams whose files changed."""
-    waiting = store.unsettled()
-    simple = [Settled(stream=one) for one in waiting if one.is_simple]
-    for start in range(0, len(simple), SETTLE_AT_ONCE):
-        store.settle(simple[start : start + SETTLE_AT_ONCE])
-    joined = [one for one in waiting if not one.is_simple]
-    at_once = jobs if len(joined) > WORTH_SPREADING else 1
-    done: list[Settled] = []
-    for settled in each((with_files(store, one) for one in joined), settle_one, at_once):
-        done.append(settled)
-        if len(done) >= SETTLE_AT_ONCE:
-            store.settle(done)
-            done = []
-    if done:
-        store.settle(done)
+    """Establish the facts of all streams whose files changed, again where another scan kept files meanwhile."""
+    while waiting := store.unsettled():
+        joined = [one for one in waiting if not one.is_simple]
+        at_once = jobs if len(joined) > WORTH_SPREADING else 1
+        settled = chain(
+            (Settled(stream=one) for one in waiting if one.is_simple),
+            each((with_files(store, one) for one in joined), settle_one, at_once),
+        )
+        while some := list(islice(settled, SETTLE_AT_ONCE)):
+            if not store.settle(some):
+                break
 
 
 def with_files(store: Store, stream: StreamFiles) -> tuple[StreamFiles, Joining]:

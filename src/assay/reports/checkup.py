@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from assay.reports.safe import one_line
+from assay.reports.safe import one_line, safe
 from assay.reports.terminal import short
 
 MOST = 10
@@ -16,7 +16,7 @@ def report(health: dict[str, Any]) -> Group:
     """Sections, worst news in colour."""
     return Group(
         *section("Looked in", [place(one) for one in health["places"]]),
-        *section("Store", [Text(f"{health['store']}  {short(health['store_bytes'])}B")]),
+        *section("Store", [Text(f"{safe(health['store'])}  {short(health['store_bytes'])}B")]),
         *section("Read", read(health)),
         *section("Client versions", versions(health["versions"])),
         *section("Skipped", skips(health)),
@@ -34,8 +34,8 @@ def section(title: str, lines: list[Text]) -> list[Text]:
 
 def place(one: dict[str, Any]) -> Text:
     if not one["is_there"]:
-        return Text(f"{one['path']}  (not there)", "dim")
-    return Text(f"{one['path']}  {one['agent']}, {one['files']} files")
+        return Text(f"{safe(one['path'])}  (not there)", "dim")
+    return Text(f"{safe(one['path'])}  {one['agent']}, {one['files']} files")
 
 
 def read(health: dict[str, Any]) -> list[Text]:
@@ -57,7 +57,7 @@ def versions(found: dict[str, dict[str, int]]) -> list[Text]:
 
 
 def skips(health: dict[str, Any]) -> list[Text]:
-    lines = [Text(f"{path}: {why}", BAD) for path, why in health["unreadable"]]
+    lines = [Text(f"{one_line(path, 200)}: {one_line(why, 120)}", BAD) for path, why in health["unreadable"]]
     lines += [
         Text(f"{one_line(path, 200)}{f':{line}' if line else ''}  {one_line(why, 120)}", NOTE)
         for path, line, why in health["skips"][:MOST]
@@ -73,12 +73,12 @@ def counts(found: dict[str, int]) -> list[Text]:
 
 def cleanup(one: dict[str, Any]) -> list[Text]:
     """When transcripts are deleted, which go next, and the setting that keeps them."""
-    source = "its default" if one["is_default"] else f"set in {one['settings']}"
+    source = "its default" if one["is_default"] else f"set in {safe(one['settings'])}"
     lines = [Text(f"deletes transcripts {one['days']} days after their last change ({source})")]
     if one["soon"]:
         lines.append(Text(f"{len(one['soon'])} will be deleted within 7 days or are overdue:", BAD))
-        lines += [Text(f"  {path}", NOTE) for path in one["soon"][:MOST]]
+        lines += [Text(f"  {one_line(path, 300)}", NOTE) for path in one["soon"][:MOST]]
         if len(one["soon"]) > MOST:
             lines.append(Text(f"  and {len(one['soon']) - MOST} more", NOTE))
-    lines.append(Text(f'to keep them, put "cleanupPeriodDays": 3650 into {one["settings"]}'))
+    lines.append(Text(f'to keep them, put "cleanupPeriodDays": 3650 into {safe(one["settings"])}'))
     return lines

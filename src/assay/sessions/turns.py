@@ -28,6 +28,8 @@ NOTHING = (0, 0)
 KEPT: dict[CallKind, tuple[int, int]] = {"agent": (500, 1_500), "ask": (500, 1_500), "plan": (500, 1_500)}
 KEPT |= {"read": NOTHING, "search": NOTHING, "edit": NOTHING, "todo": NOTHING}
 
+ENDED = frozenset({"ok", "error"})
+"""Only what ran to its end tells how its tests went."""
 REPLY_MOST, TARGET_MOST = sum(REPLY), sum(TARGET)
 
 PR_URL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
@@ -223,6 +225,7 @@ class Builder:
             title=about.title or known.title,
             model=about.model or known.model,
             origin=known.origin or about.origin,
+            is_warmup=known.is_warmup or about.is_warmup,
         )
         for value, seen in ((about.version, tally.versions), (about.branch, tally.branches)):
             if value and value not in seen and len(seen) < 50:
@@ -239,7 +242,6 @@ class Builder:
         tally, about = self.tally, self.tally.about
         counted = {name: n for name, n in tally.streams.items() if name}
         stream = max(counted, key=lambda name: (counted[name], name)) if counted else ""
-        first = next((draft for draft in self.drafts if draft.calls or draft.replies), None)
         return Part(
             agent=agent,
             stream=about.parent or stream,
@@ -254,13 +256,8 @@ class Builder:
             branches=tuple(tally.branches),
             began_at=tally.began_at or next((draft.at for draft in self.drafts if draft.at), ""),
             ended_at=max((draft.ended_at for draft in self.drafts), default=""),
-            is_warmup=bool(about.by) and first is not None and is_warmup(first),
+            is_warmup=bool(about.by) and about.is_warmup,
         )
-
-
-def is_warmup(draft: Draft) -> bool:
-    """Whether a sub-agent only warmed the cache: all its calls were cancelled as such."""
-    return bool(draft.calls) and all(call.output == "Warmup" or call.status == "open" for call in draft.calls)
 
 
 def ended(call: Call, result: Result) -> Call:
@@ -269,7 +266,7 @@ def ended(call: Call, result: Result) -> Call:
     has_failed = result.status not in ("ok", "open")
     keep = FAILED if has_failed else KEPT.get(call.kind, FINE)
     runs, commits = call.runs, call.commits
-    if runs and any(run.purpose for run in runs):
+    if runs and result.status in ENDED and any(run.purpose for run in runs):
         runs = shell.conclude(runs, code, has_failed, result.output)
         keep = FAILED if has_failed or any(run.outcome == "failed" for run in runs) else CHECKED
         if any(run.purpose == "commit" for run in runs):

@@ -14,14 +14,12 @@ Takes bytes that are already decoded; gives `assay.types` events; imports only t
 Sources do not know each other.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from assay.plugins import find, names
-from assay.types import Event
-
-Emit = Callable[[Event], None]
+from assay.types import Emit
 
 
 class Reads(Protocol):

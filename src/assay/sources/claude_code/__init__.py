@@ -32,6 +32,6 @@ def roots(env: Mapping[str, str], home: Path) -> list[Path]:
 def claims(head: bytes) -> bool:
     """Claude Code's envelope on one of its record types, in the first line that has any."""
     for line in head.split(b"\n")[:20]:
-        if line.lstrip()[:1] == b"{" and TYPE.search(line) and ENVELOPE.search(line):
+        if line.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and TYPE.search(line) and ENVELOPE.search(line):
             return b'"payload"' not in line[:200] or b'"sessionId"' in line
     return False

@@ -5,10 +5,9 @@ import re
 import msgspec
 from msgspec import Struct
 
-from assay.sources import Emit
 from assay.sources.claude_code import prompts, tools
 from assay.sources.claude_code.records import Block, Echo, Message, Record, TokenUsage, ToolOutcome
-from assay.types import About, Mark, MarkKind, Prompt, Reply, Spend, Usage, key_of
+from assay.types import About, Emit, Mark, MarkKind, Prompt, Reply, Spend, Usage, key_of
 
 QUIET = frozenset(
     """file-history-snapshot file-history-delta summary last-prompt mode permission-mode bridge-session
@@ -25,7 +24,7 @@ QUIET_SYSTEM = frozenset(
 )
 
 TEXT = msgspec.json.Decoder(str)
-CLEAR = re.compile(r"<command-name>\s*/clear\s*</command-name>")
+CLEAR = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>\s*/clear\s*</command-name>")
 
 
 class Waiting(Struct):
@@ -54,8 +53,10 @@ class Reader(Struct):
     usage: TokenUsage | None = None
     """Tokens last reported for that message: one message stands in several records."""
     queue: list[Waiting] = []
-    steered: list[str] = []
-    """Texts of queued prompts that were delivered, in case a later record repeats them."""
+    handed_over: list[str] = []
+    """Texts that left the queue and will arrive as records of their own."""
+    steered: list[tuple[str, str]] = []
+    """How and with which text queued prompts were delivered, in case another record repeats them."""
 
     def take(self, record: Record, emit: Emit) -> None:
         """Turn one record into events."""
@@ -150,12 +151,13 @@ class Reader(Struct):
         if results:
             self.results(results, record, emit)
             return
-        if record.isSidechain:
-            return
         text = message.content if isinstance(message.content, str) else prompts.joined(blocks)
+        if record.isSidechain:
+            if text.strip() == "Warmup":
+                emit(About(is_warmup=True))
+            return
         at = record.timestamp or ""
-        if self.queue:  # it arrives as a record of its own: no longer waiting
-            self.queue = [one for one in self.queue if one.text != text]
+        self.arrived(text)
         if mark := mark_in(text):
             emit(Mark(kind=mark, at=at))
             return
@@ -173,8 +175,9 @@ class Reader(Struct):
     def prompt(self, said: prompts.Said, record: Record, images: int, emit: Emit) -> None:
         """A person's prompt, unless it was already taken up from the queue."""
         kind, text = said
-        if text in self.steered:
-            self.steered.remove(text)
+        known = next((one for one in self.steered if one[1] == text), None)
+        if known:
+            self.steered.remove(known)
             return
         emit(
             Prompt(
@@ -230,7 +233,7 @@ class Reader(Struct):
         elif record.subtype == "api_error":
             emit(Mark(kind="retry", at=at))
         elif record.subtype == "local_command":
-            if CLEAR.search(plain_text(record.content)[:400]):
+            if CLEAR.match(plain_text(record.content)):
                 emit(Mark(kind="clear", at=at))
         elif record.subtype not in QUIET_SYSTEM:
             self.not_understood(f"system/{record.subtype}")
@@ -250,20 +253,33 @@ class Reader(Struct):
             found = next((n for n, one in enumerate(self.queue) if text and one.text == text), 0)
             waiting = self.queue.pop(found)
             if record.operation == "remove":
-                self.steer(waiting.at, waiting.text, emit)
+                self.steer("queue", waiting, emit)
+            else:
+                self.handed_over = [*self.handed_over[-9:], waiting.text]
         elif record.operation not in ("dequeue", "remove"):
             self.not_understood(f"queue-operation/{record.operation}")
 
-    def steer(self, at: str, text: str, emit: Emit) -> None:
-        """A queued prompt that reached the agent in mid-turn."""
-        said = prompts.from_text(text)
-        if said is None or (text.startswith("/") and text[1:].split(" ")[0] in prompts.CLIENT_COMMANDS):
+    def arrived(self, text: str) -> None:
+        """A record of its own: what it says is no longer waiting."""
+        if text in self.handed_over:
+            self.handed_over.remove(text)
+        elif self.queue:
+            found = next((n for n, one in enumerate(self.queue) if one.text == text), None)
+            if found is not None:
+                del self.queue[found]
+
+    def steer(self, how: str, waiting: Waiting, emit: Emit) -> None:
+        """A queued prompt that reached the agent in mid-turn; queue and attachment may both tell of it."""
+        said = prompts.from_text(waiting.text)
+        is_setting = waiting.text.startswith("/") and waiting.text[1:].split(" ")[0] in prompts.CLIENT_COMMANDS
+        if said is None or is_setting:
             return
-        if said[1] in self.steered:
-            self.steered.remove(said[1])
+        known = next((one for one in self.steered if one[0] != how and one[1] == said[1]), None)
+        if known:
+            self.steered.remove(known)
             return
-        self.steered = [*self.steered[-9:], said[1]]
-        emit(Prompt(at=at, text=said[1], key=key_of(f"{at}{said[1]}"), kind="queued"))
+        self.steered = [*self.steered[-9:], (how, said[1])]
+        emit(Prompt(at=waiting.at, text=said[1], key=key_of(f"{waiting.at}{said[1]}"), kind="queued"))
 
     def attached(self, record: Record, emit: Emit) -> None:
         """A queued prompt delivered as an attachment; other attachments are context."""
@@ -271,7 +287,7 @@ class Reader(Struct):
         if attachment is None or attachment.type != "queued_command" or record.isSidechain:
             return
         if attachment.commandMode == "prompt" and attachment.prompt:
-            self.steer(record.timestamp or "", tools.plain(attachment.prompt), emit)
+            self.steer("attachment", Waiting(record.timestamp or "", tools.plain(attachment.prompt)), emit)
 
     def other(self, record: Record, emit: Emit) -> None:
         """Titles, pull requests, and types nobody told us about."""
@@ -292,7 +308,7 @@ class Reader(Struct):
 
 def mark_in(text: str) -> MarkKind | None:
     """What a record says happened to the conversation."""
-    if CLEAR.search(text[:400]):
+    if CLEAR.match(text):
         return "clear"
     return "interrupt" if text.lstrip().startswith(prompts.INTERRUPTED) else None
 

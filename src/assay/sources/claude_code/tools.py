@@ -39,11 +39,12 @@ KINDS: dict[str, CallKind] = {
     "SlashCommand": "skill",
 }
 
-REFUSED = re.compile(r"The user doesn't want to (?:proceed|take this action)|User rejected")
-DENIED = re.compile(
-    r"(?:Claude requested permissions|Permission to use .{0,200} (?:has been )?denied|This command requires approval)"
+REFUSED = re.compile(
+    r"The user doesn't want to (?:proceed|take this action)|User rejected"
+    r"|Permission for this tool use was denied\. The tool use was rejected"
 )
-EXIT = re.compile(r"(?:Error: )?Exit code (\d+)")
+DENIED = re.compile(r"Claude requested permissions|Permission (?:to use|for this)\b|This command requires approval")
+EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,10})\b")
 
 
 class OneEdit(Struct):
@@ -197,7 +198,7 @@ def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
     """The lines that the client's own patch says were added and removed."""
     if not detail.filePath or detail.structuredPatch is None:
         return None
-    if detail.type == "create" or (not detail.structuredPatch and detail.content):
+    if detail.type == "create":
         try:
             return (Edit(path=detail.filePath, added=count_lines(TEXT.decode(detail.content)), how="create"),)
         except (msgspec.DecodeError, UnicodeDecodeError):

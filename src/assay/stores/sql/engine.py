@@ -4,7 +4,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 
 from assay.errors import StoreError
 from assay.stores.sql.plainly import told_plainly
@@ -24,7 +24,7 @@ def open_store(url: str) -> Store:
     path = Path(url.removeprefix("sqlite:///"))
     with told_plainly(str(path)):
         make_private(path)
-        engine = create_engine(url, connect_args={"timeout": WAIT_MS / 1000})
+        engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": WAIT_MS / 1000})
         event.listen(engine, "connect", prepare)
         event.listen(engine, "begin", begin)
         migrate(engine, str(path))
@@ -34,15 +34,17 @@ def open_store(url: str) -> Store:
 def make_private(path: Path) -> None:
     """The file and its folder, readable by their owner alone."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        os.fchmod(file, 0o600)
+    finally:
+        os.close(file)
 
 
 def prepare(connection: sqlite3.Connection, _: object) -> None:
-    """WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
+    """Wait for others instead of failing; a store found to be ours is in WAL mode for good."""
     connection.isolation_level = None
     connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
-    connection.execute(f"PRAGMA page_size={PAGE_BYTES}")  # only a new store takes it
-    connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
@@ -61,6 +63,9 @@ def migrate(engine: Engine, where: str) -> None:
     if found == NEWEST:
         return
     refuse_newer(found, where)
+    with engine.connect().execution_options(reads=True) as connection:
+        if not found:
+            set_up(connection)
     from alembic import command  # noqa: PLC0415  slow to import, and needed once in a store's life
     from alembic.config import Config  # noqa: PLC0415
 
@@ -70,6 +75,14 @@ def migrate(engine: Engine, where: str) -> None:
         refuse_newer(schema_version(connection), where)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+
+
+def set_up(connection: Connection) -> None:
+    """Page size and WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
+    driver = connection.connection.driver_connection
+    if isinstance(driver, sqlite3.Connection):
+        driver.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        driver.execute("PRAGMA journal_mode=WAL")
 
 
 def schema_version(connection: Connection) -> str:

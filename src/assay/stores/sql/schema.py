@@ -51,6 +51,14 @@ files = Table(
     Index("files_by", "by"),
 )
 
+generation = Table(
+    "generation",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("n", BigInteger, nullable=False),
+)
+"""One row, counted up whenever a file is kept: facts established before that are not written after it."""
+
 skips = Table(
     "skips",
     TABLES,

@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, delete, insert, select, text, update
+from sqlalchemy import Connection, and_, bindparam, delete, insert, select, text, update
 
 from assay.sessions.join import precedence
-from assay.stores.sql.schema import files, keys, streams, turns
+from assay.stores.sql.schema import files, generation, keys, streams, turns
 from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
 AT_ONCE = 400
+GENERATION = select(generation.c.n)
 MOST_PARENTS = 16
 
 
@@ -30,6 +31,8 @@ class StreamFiles(Struct, frozen=True, kw_only=True):
     file_ids: tuple[int, ...]
     shares: bool
     """Some of its keys stand in files of other streams too."""
+    generation: int = 0
+    """Of the store when this was gathered."""
 
     @property
     def is_simple(self) -> bool:
@@ -60,22 +63,30 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
     ).all()
     if not changed:
         return []
-    ours = {row.id for row in changed}
-    sharing = shared_files(connection, ours)
+    current = connection.execute(GENERATION).scalar_one()
     touched = {(row.agent, row.stream) for row in changed}
-    owner: dict[int, tuple[str, str]] = {row.id: (row.agent, row.stream) for row in changed}
-    for row in rows_of(connection, {one for pair in sharing for one in pair} - ours):
-        owner[row.id] = (row.agent, row.stream)
-        touched.add(owner[row.id])
-    shares = {owner[one] for a, b in sharing if owner[a] != owner[b] for one in (a, b)}
-    members: dict[tuple[str, str], list[int]] = {}
-    for row in connection.execute(select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "")):
-        if (row.agent, row.stream) in touched:
-            members.setdefault((row.agent, row.stream), []).append(row.id)
+    touched |= {name for name, _ in members(connection, near(connection, {row.id for row in changed})).items()}
+    found = {name: ids for name, ids in members(connection, None).items() if name in touched}
+    owner = {file_id: name for name, ids in found.items() for file_id in ids}
+    shares = {owner[a] for a, b in shared_files(connection, set(owner)) if owner[a] != owner.get(b)}
     return [
-        StreamFiles(agent=name[0], id=name[1], file_ids=tuple(sorted(ids)), shares=name in shares)
-        for name, ids in sorted(members.items())
+        StreamFiles(agent=name[0], id=name[1], file_ids=tuple(sorted(ids)), shares=name in shares, generation=current)
+        for name, ids in sorted(found.items())
     ]
+
+
+def members(connection: Connection, ids: set[int] | None) -> dict[tuple[str, str], list[int]]:
+    """Streams and those of the files that belong to them."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for row in connection.execute(select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "")):
+        if ids is None or row.id in ids:
+            found.setdefault((row.agent, row.stream), []).append(row.id)
+    return found
+
+
+def near(connection: Connection, ids: set[int]) -> set[int]:
+    """Files that hold a key which one of these files holds too."""
+    return {other for _, other in shared_files(connection, ids)}
 
 
 def files_of(connection: Connection, agent: str, id: str) -> StreamFiles:
@@ -156,9 +167,19 @@ def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]
     return frozenset(key for key, _, b in found if rank[b] < best[key])
 
 
-def settle(connection: Connection, settled: list[Settled]) -> None:
-    """Write the rows of streams anew and mark their files as settled."""
-    columns = (files.c.id, files.c.path, files.c.part, files.c.facts, files.c.prompts_at)
+def leave(connection: Connection, agent: str, stream: str) -> None:
+    """A file left a stream: its other files are put together anew; without any, it is no stream any more."""
+    there = and_(files.c.agent == agent, files.c.stream == stream)
+    connection.execute(update(files).where(there).values(is_settled=False))
+    empty = ~select(files.c.id).where(there).exists()
+    connection.execute(delete(streams).where(streams.c.agent == agent, streams.c.id == stream, empty))
+
+
+def settle(connection: Connection, settled: list[Settled]) -> bool:
+    """Write the rows of streams anew and mark their files as settled, if no file was kept meanwhile."""
+    if any(one.stream.generation != connection.execute(GENERATION).scalar_one() for one in settled[:1]):
+        return False
+    columns = (files.c.id, files.c.path, files.c.part, files.c.facts, files.c.prompts_at, files.c.gone_at)
     ids = [file_id for one in settled for file_id in one.stream.file_ids]
     rows = {
         row.id: row
@@ -169,18 +190,19 @@ def settle(connection: Connection, settled: list[Settled]) -> None:
         stream_row(one, [rows[file_id] for file_id in one.stream.file_ids if file_id in rows]) for one in settled
     ]
     if not written:
-        return
+        return True
     old = delete(streams).where(streams.c.agent == bindparam("old_agent"), streams.c.id == bindparam("old_id"))
     connection.execute(old, [{"old_agent": row["agent"], "old_id": row["id"]} for row in written])
     connection.execute(insert(streams), written)
     for some in portions(ids):
         connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=True))
+    return True
 
 
 def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
     """The columns of a stream."""
     parts = {row.id: PART(row.part) for row in rows}
-    first = min(rows, key=lambda row: precedence(row.path, parts[row.id]))
+    first = min(rows, key=lambda row: (row.gone_at is not None, precedence(row.path, parts[row.id])))
     about = parts[first.id]
     asked = first.prompts_at if settled.prompts_at is None else msgspec.json.encode(settled.prompts_at)
     return {

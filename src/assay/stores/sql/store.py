@@ -12,10 +12,13 @@ from sqlalchemy import (
     Connection,
     Dialect,
     Engine,
+    FromClause,
+    Select,
     Table,
     and_,
     bindparam,
     delete,
+    false,
     func,
     insert,
     or_,
@@ -26,7 +29,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from assay.stores.sql import settling
 from assay.stores.sql.plainly import told_plainly
-from assay.stores.sql.schema import files, keys, skips, streams, turns
+from assay.stores.sql.schema import files, generation, keys, skips, streams, turns
 from assay.types import Known, Part, Place, Scanned, Skipped, Summary
 
 JSON = msgspec.json.Encoder().encode
@@ -36,7 +39,10 @@ UNKNOWN = msgspec.json.Decoder(dict[str, int]).decode
 AT_ONCE = 500
 
 # Statements that every file needs are made once: making them takes longer than running them.
-FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version).where(files.c.path == bindparam("path"))
+FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version, files.c.agent, files.c.stream).where(
+    files.c.path == bindparam("path")
+)
+COUNT_UP = update(generation).values(n=generation.c.n + 1)
 ADD_FILE = insert(files)
 CHANGE_FILE = (
     update(files)
@@ -118,6 +124,9 @@ class Store:
             else:
                 return False
             keep_content(connection, file_id, found, is_new=before is None)
+            if there is not None and there.stream and there.stream != row["stream"]:
+                settling.leave(connection, there.agent, there.stream)
+            connection.execute(COUNT_UP)
         return True
 
     def mark_gone(self, ids: Iterable[int], gone: bool) -> None:
@@ -127,7 +136,9 @@ class Store:
         for start in range(0, len(ids), AT_ONCE):
             with self.writing() as connection:
                 chosen = files.c.id.in_(ids[start : start + AT_ONCE])
-                connection.execute(update(files).where(chosen).values(gone_at=when))
+                again = files.c.stream == ""  # all others name the file their stream stands in
+                connection.execute(update(files).where(chosen).values(gone_at=when, is_settled=again))
+                connection.execute(COUNT_UP)
 
     def unsettled(self) -> list[settling.StreamFiles]:
         """Streams whose files changed since their facts were established."""
@@ -144,30 +155,33 @@ class Store:
         with self.reading() as connection:
             return settling.pieces(connection, settling.files_of(connection, agent, id))
 
-    def settle(self, settled: list[settling.Settled]) -> None:
-        """Keep the facts of streams, in one transaction."""
+    def settle(self, settled: list[settling.Settled]) -> bool:
+        """Keep the facts of streams, in one transaction; `False` where files were kept since they were gathered."""
         with self.writing() as connection:
-            settling.settle(connection, settled)
+            return settling.settle(connection, settled)
 
     def streams(
         self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
     ) -> list[Summary]:
         """Streams that have a file at or below one of the paths, oldest first."""
-        any_file = files.alias()
-        there = select(any_file.c.id).where(
-            any_file.c.agent == streams.c.agent, any_file.c.stream == streams.c.id, any_file.c.gone_at.is_(None)
-        )
+        some_file = files.alias()
+
+        def there_at_all(which: ColumnElement[bool]) -> Select[Any]:
+            of_stream = and_(some_file.c.agent == streams.c.agent, some_file.c.stream == streams.c.id)
+            return select(some_file.c.id).where(of_stream, which)
+
+        there = there_at_all(some_file.c.gone_at.is_(None))
         query = select(streams, files.c.path, there.exists().label("is_there")).join(
             files, files.c.id == streams.c.file_id
         )
         if roots is not None:
-            query = query.where(below(roots))
+            query = query.where(there_at_all(below(roots, some_file)).exists())
         if since:
             query = query.where(streams.c.ended_at >= since)
         if until:
             query = query.where(streams.c.began_at < until)
         if project:
-            query = query.where(func.lower(streams.c.project).contains(project.lower(), autoescape=True))
+            query = query.where(in_project(project))
         with self.reading() as connection:
             rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
         return [summary(row) for row in rows]
@@ -194,14 +208,20 @@ class Store:
         return sorted((path, line, why) for path, line, why in rows)
 
 
-def below(roots: Sequence[str]) -> ColumnElement[bool]:
+def in_project(project: str) -> ColumnElement[bool]:
+    """Streams of a folder and those below it, or whose folder's path has a word in it."""
+    if project.startswith("/"):
+        inner = streams.c.project.startswith(inside(project), autoescape=True)
+        return or_(streams.c.project == project, inner)
+    return func.lower(streams.c.project).contains(project.lower(), autoescape=True)
+
+
+def below(roots: Sequence[str], table: FromClause = files) -> ColumnElement[bool]:
     """Files at these paths, or in folders at these paths."""
+    path = table.c.path
     return or_(
-        False,  # noqa: FBT003  no root, no file
-        *(
-            or_(files.c.path == root, and_(files.c.path > inside(root), files.c.path < inside(root)[:-1] + "0"))
-            for root in roots
-        ),
+        false(),
+        *(or_(path == root, and_(path > inside(root), path < inside(root)[:-1] + "0")) for root in roots),
     )
 
 

@@ -8,6 +8,15 @@ down_revision = None
 
 
 def upgrade() -> None:
+    files()
+    generation()
+    skips()
+    turns()
+    keys()
+    streams()
+
+
+def files() -> None:
     op.create_table(
         "files",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -38,12 +47,18 @@ def upgrade() -> None:
         sa.Index("files_stream", "agent", "stream"),
         sa.Index("files_by", "by"),
     )
+
+
+def skips() -> None:
     op.create_table(
         "skips",
         sa.Column("file_id", sa.Integer, sa.ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("line", sa.BigInteger, primary_key=True),
         sa.Column("why", sa.Text, nullable=False),
     )
+
+
+def turns() -> None:
     op.create_table(
         "turns",
         sa.Column("file_id", sa.Integer, sa.ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
@@ -51,6 +66,9 @@ def upgrade() -> None:
         sa.Column("at", sa.Text, nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
     )
+
+
+def keys() -> None:
     op.create_table(
         "keys",
         sa.Column("key", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -58,6 +76,9 @@ def upgrade() -> None:
         sa.Index("keys_file", "file_id"),
         sqlite_with_rowid=False,
     )
+
+
+def streams() -> None:
     op.create_table(
         "streams",
         sa.Column("agent", sa.Text, primary_key=True),
@@ -74,3 +95,12 @@ def upgrade() -> None:
         sa.Column("facts", sa.LargeBinary, nullable=False),
         sa.Index("streams_began", "began_at"),
     )
+
+
+def generation() -> None:
+    table = op.create_table(
+        "generation",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("n", sa.BigInteger, nullable=False),
+    )
+    op.bulk_insert(table, [{"id": 1, "n": 0}])
