@@ -13,6 +13,8 @@ from assay.cli import demo, doctor, show, streams
 from assay.errors import AssayError
 from assay.reports.safe import safe
 
+STOPPED = 130
+KEPT = "stopped; what was read is kept, run the same command again to go on"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
@@ -50,12 +52,16 @@ def main() -> None:
             app()
         finally:
             sys.stdout.flush()
+    except SystemExit as leaving:
+        if leaving.code == STOPPED:  # the command line library takes Ctrl-C for itself
+            print(f"assay: {KEPT}", file=sys.stderr)
+        raise
     except AssayError as error:
         print(f"assay: {safe(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print("assay: stopped; what was read is kept, run the same command again to go on", file=sys.stderr)
-        sys.exit(130)
+        print(f"assay: {KEPT}", file=sys.stderr)
+        sys.exit(STOPPED)
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise

@@ -233,6 +233,7 @@ class Reading:
 
     def result(self, place: Place, start: int) -> Digest:
         """All that is known now."""
+        part = self.builder.part(self.source.AGENT)  # counts events, which the memory holds
         memory = msgspec.msgpack.encode(
             {"reader": msgspec.Raw(msgspec.msgpack.encode(self.reader)), "tally": self.builder.tally}
         )
@@ -247,7 +248,7 @@ class Reading:
             ),
             skips=tuple(self.skips),
             tail=self.tail,
-            part=self.builder.part(self.source.AGENT),
+            part=part,
             turns=self.builder.turns(),
             changed=frozenset(self.builder.changed),
             unknown=dict(self.reader.unknown),

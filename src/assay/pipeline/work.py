@@ -21,8 +21,8 @@ class Task(Struct, frozen=True, kw_only=True):
     """A file to read, with what is kept of it where only its new bytes are wanted."""
 
     path: str
-    name: str
-    """The path as it is kept: a name that is no text is spelled out."""
+    name: str = ""
+    """The path as it is kept, where bytes that are no text are spelled out."""
     before: Scanned | None = None
 
 
@@ -39,10 +39,10 @@ def read(task: Task) -> Scanned | Unreadable:
     try:
         found = digest(Path(task.path), restored(task.before) if task.before else None)
     except OSError as error:
-        return Unreadable(path=task.name, why=error.strerror or str(error))
+        return Unreadable(path=task.name or task.path, why=error.strerror or str(error))
     finally:
         gc.enable()
-    return scanned(task.name, found)
+    return scanned(task.name or task.path, found)
 
 
 def scanned(path: str, found: Digest) -> Scanned:

@@ -11,6 +11,8 @@ Piece = tuple[str, Part, Sequence[Turn]]
 """A file: its path, what it says of the stream, its turns."""
 
 NOTHING: Set[int] = frozenset()
+SAME = 100
+"""Replies written at the same time that begin with the same characters are one."""
 
 
 def keys(turns: Iterable[Turn]) -> set[int]:
@@ -67,6 +69,7 @@ class Joiner:
             key = turn.prompt.key if turn.prompt else None
             if key is not None and key in self.prompts:
                 self.add(self.prompts[key], turn, "")
+                self.add_words(self.prompts[key], turn)
                 continue
             draft = Draft(at=turn.at, ended_at=turn.ended_at)
             is_copy = key is not None and key in self.elsewhere
@@ -75,6 +78,7 @@ class Joiner:
             added = self.add(draft, turn, "")
             if is_copy and not added:
                 continue
+            self.add_words(draft, turn)
             if not is_copy and not added and turn.calls and turn.spends:
                 continue  # rewritten under a fresh id, but all that it did is known
             self.drafts.append(draft)
@@ -90,12 +94,19 @@ class Joiner:
         for call in turn.calls:
             if call.of not in self.elsewhere:
                 is_new |= self.add_call(draft, call, by)
-        if not by and (is_new or (turn.prompt is not None and draft.prompt is turn.prompt)):
-            have = {(reply.at, reply.text) for reply in draft.replies}
-            draft.replies.extend(reply for reply in turn.replies if (reply.at, reply.text) not in have)
-            draft.marks.extend(mark for mark in turn.marks if mark not in draft.marks)
-            draft.ended_at = max(draft.ended_at, turn.ended_at)
         return is_new
+
+    def add_words(self, draft: Draft, turn: Turn) -> None:
+        """What was said and what happened; a reply that was shortened in one file is the same in the other."""
+        known = {(reply.at, reply.text[:SAME]): n for n, reply in enumerate(draft.replies)}
+        for reply in turn.replies:
+            n = known.get((reply.at, reply.text[:SAME]))
+            if n is None:
+                draft.replies.append(reply)
+            else:
+                draft.replies[n] = reply
+        draft.marks.extend(mark for mark in turn.marks if mark not in draft.marks)
+        draft.ended_at = max(draft.ended_at, turn.ended_at)
 
     def add_spend(self, draft: Draft, spend: Spend, by: str) -> bool:
         """Add tokens, or mend a report that an echo cut short."""

@@ -124,7 +124,9 @@ def joined(blocks: list[Block]) -> str:
 
 def is_closed(text: str, tag: str) -> bool:
     """Whether the text is one tag and nothing behind it."""
-    return text.rstrip().endswith(f"</{tag}>")
+    close = f"</{tag}>"
+    end = text.find(close)
+    return end >= 0 and not text[end + len(close) :].strip()
 
 
 def previous_stream(plan: str) -> str:

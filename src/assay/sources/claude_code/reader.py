@@ -24,6 +24,7 @@ QUIET_SYSTEM = frozenset(
 )
 
 TEXT = msgspec.json.Decoder(str)
+IMPOSSIBLE = 1 << 40
 CLEAR = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>\s*/clear\s*</command-name>")
 
 
@@ -50,7 +51,7 @@ class Reader(Struct):
     """A compaction boundary was read, its summary not yet."""
     message_id: str = ""
     message_key: int = 0
-    usage: TokenUsage | None = None
+    usage: Usage | None = None
     """Tokens last reported for that message: one message stands in several records."""
     queue: list[Waiting] = []
     handed_over: list[str] = []
@@ -127,10 +128,11 @@ class Reader(Struct):
         name = message.id or uuid
         if name != self.message_id:
             self.message_id, self.message_key, self.usage = name, key_of(name), None
-        key, usage = self.message_key, message.usage
+        key = self.message_key
+        usage = usage_of(message.usage) if message.usage is not None else None
         if usage is not None and usage != self.usage:
             self.usage = usage
-            emit(Spend(at=at, key=key, model=message.model or "", usage=usage_of(usage), by=by))
+            emit(Spend(at=at, key=key, model=message.model or "", usage=usage, by=by))
         if isinstance(message.content, str):
             if message.content and not by:
                 emit(Reply(at=at, text=message.content))
@@ -176,8 +178,8 @@ class Reader(Struct):
         """A person's prompt, unless it was already taken up from the queue."""
         kind, text = said
         known = next((one for one in self.steered if one[1] == text), None)
+        self.steered = []  # what is repeated is repeated at once
         if known:
-            self.steered.remove(known)
             return
         emit(
             Prompt(
@@ -317,12 +319,17 @@ def usage_of(usage: TokenUsage) -> Usage:
     """Tokens in our words."""
     hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
     return Usage(
-        input=usage.input_tokens or 0,
-        output=usage.output_tokens or 0,
-        cache_read=usage.cache_read_input_tokens or 0,
-        cache_write=usage.cache_creation_input_tokens or 0,
-        cache_write_1h=hour or 0,
+        input=count(usage.input_tokens),
+        output=count(usage.output_tokens),
+        cache_read=count(usage.cache_read_input_tokens),
+        cache_write=count(usage.cache_creation_input_tokens),
+        cache_write_1h=count(hour),
     )
+
+
+def count(tokens: int | None) -> int:
+    """A number of tokens; one that no response can have is none."""
+    return tokens if tokens and 0 < tokens < IMPOSSIBLE else 0
 
 
 def plain_text(raw: msgspec.Raw) -> str:

@@ -1,6 +1,7 @@
 """What a database says, turned into what went wrong, where, and what to do."""
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,8 @@ def told_plainly(where: str) -> Iterator[None]:
         raise StoreError(f"can't use the store {where}: {error}") from None
     except DBAPIError as error:
         raise StoreError(advice(where, str(error.orig))) from error
+    except sqlite3.Error as error:
+        raise StoreError(advice(where, str(error))) from error
     except OSError as error:
         raise StoreError(f"can't use the store {where}: {error.strerror}; give another with --store") from error
 
