@@ -46,7 +46,8 @@ def decode_row(paths: list[Path]) -> int:
             decode = decoder(name).decode
             last_of = claude_usage if name == "claude_code" else codex_usage
             for line in Lines(file):
-                last_of(decode(line), usage)
+                if line is not None:
+                    last_of(decode(line), usage)
     return len(usage)
 
 

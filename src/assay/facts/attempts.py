@@ -24,7 +24,8 @@ def fact(turns: Sequence[Turn]) -> Attempts:
     edited: set[str] = set()
     tries: Counter[str] = Counter()
     for call in all_calls(turns):
-        edited.update(edit.path for edit in made_edits(call))
+        if call.edits:
+            edited.update(edit.path for edit in made_edits(call))
         name = what(call)
         if not name:
             continue

@@ -22,7 +22,7 @@ def fact(turns: Sequence[Turn]) -> Edits:
     lines: dict[str, tuple[int, int]] = {}
     files: set[str] = set()
     for call in all_calls(turns):
-        for edit in made_edits(call):
+        for edit in made_edits(call) if call.edits else ():
             added, removed = lines.get(edit.path, (0, 0))
             lines[edit.path] = (added + edit.added, removed + edit.removed)
         if call.runs and is_mutating(call):

@@ -26,8 +26,11 @@ def fact(turns: Sequence[Turn]) -> Git:
     for call in all_calls(turns):
         if call.status in ("rejected", "denied", "open"):
             continue
-        did.update(run.purpose for run in call.runs if run.purpose and run.outcome != "failed")
-        commits.update(dict.fromkeys(call.commits))
+        for run in call.runs:
+            if run.purpose and run.outcome != "failed":
+                did[run.purpose] += 1
+        if call.commits:
+            commits.update(dict.fromkeys(call.commits))
     opened = dict.fromkeys(mark.detail for turn in turns for mark in turn.marks if mark.kind == "pr")
     return Git(
         commits=list(commits),

@@ -3,7 +3,7 @@
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
@@ -34,6 +34,7 @@ def table() -> dict[str, str]:
     return {ending: language for language, endings in tomllib.loads(text).items() for ending in endings}
 
 
+@lru_cache(4096)
 def language_of(path: str) -> str | None:
     """The language a file is written in, as far as its name tells."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()

@@ -18,7 +18,7 @@ class Time(Fact, frozen=True):
 
 
 def fact(turns: Sequence[Turn]) -> Time:
-    moments = sorted(seconds for text in stamps(turns) if (seconds := parsed(text)) is not None)
+    moments = sorted(seconds for text in set(stamps(turns)) if (seconds := parsed(text)) is not None)
     if not moments:
         return Time(wall_s=None, active_s=None)
     gaps = (later - earlier for earlier, later in pairwise(moments))

@@ -8,6 +8,7 @@ import hashlib
 import os
 from functools import cache
 from io import FileIO
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,8 @@ from assay.sources import Reads, Source, source, sources
 from assay.types import Part, Place, Skipped, Turn
 
 HEAD = 64 << 10
+NOT_PLAIN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
+"""What the fast decoder says of a line that is not simply one record; `TypeError` of one that is too long."""
 ANCHOR_HEAD, ANCHOR_TAIL = 1 << 10, 4 << 10
 MOST_SKIPS = 1_000
 """Skips that are listed one by one; the rest is only counted."""
@@ -168,17 +171,18 @@ class Reading:
         fast = decoder(self.before.source)
         take, emit, decode = self.reader.take, self.builder.take, fast.decode
         taken = Lines(self.file)
-        is_hard = self.is_mid_line
+        lines = iter(taken)
+        if self.is_mid_line:
+            for line in islice(lines, 1):
+                self.hard(line, fast, is_whole=True)
         fine = 0
-        for line in taken:
+        for line in lines:
             try:
-                if is_hard or taken.is_too_long:
-                    raise msgspec.DecodeError
-                record = decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                record = decode(line)  # type: ignore[arg-type]  # None is refused like any other oddity
+            except NOT_PLAIN:
                 self.read += fine
-                self.hard(line, fast, is_whole=True, is_too_long=taken.is_too_long)
-                fine, is_hard = 0, False
+                fine = 0
+                self.hard(line, fast, is_whole=True)
             else:
                 take(record, emit)
                 fine += 1
@@ -189,18 +193,19 @@ class Reading:
         """See to what follows the last newline."""
         start = self.offset
         self.offset += taken.consumed
-        if taken.rest_length and self.hard(taken.rest, fast, is_whole=False, is_too_long=taken.is_too_long):
+        rest = None if taken.is_too_long else taken.rest
+        if taken.rest_length and self.hard(rest, fast, is_whole=False):
             self.offset += taken.rest_length
         self.taken = taken.consumed + taken.rest_length
         return self.result(replace(now, offset=self.offset, is_mid_line=self.is_mid_line), start)
 
-    def hard(self, line: memoryview, fast: Fast, *, is_whole: bool, is_too_long: bool) -> bool:
+    def hard(self, line: memoryview | None, fast: Fast, *, is_whole: bool) -> bool:
         """A line that is not simply one record and a newline; whether it is done with."""
         goes_on = self.is_mid_line
         number = self.read + self.skipped + (not goes_on)
         why = ""
         records: list[object] = []
-        if is_too_long:
+        if line is None:
             why = "longer than 64 MB"
         else:
             try:

@@ -14,8 +14,8 @@ LONGEST_LINE = 64 << 20
 class Lines:
     """The lines from a file's position to its end, each a view that holds until the next one.
 
-    When all are taken, `consumed` tells how far they reach and `rest` holds what follows the last
-    newline. A line that is too long comes as an empty view while `is_too_long` is set.
+    A line that is too long comes as `None`. When all are taken, `consumed` tells how far they reach
+    and `rest` holds what follows the last newline; `is_too_long` speaks of that rest.
     """
 
     def __init__(self, file: FileIO) -> None:
@@ -25,7 +25,7 @@ class Lines:
         self.rest_length = 0
         self.is_too_long = False
 
-    def __iter__(self) -> Iterator[memoryview]:
+    def __iter__(self) -> Iterator[memoryview | None]:
         readinto = self.file.readinto
         buffer = bytearray(BUFFER)
         view = memoryview(buffer)
@@ -41,10 +41,16 @@ class Lines:
             if not got:
                 break
             end, start, search, find = held + got, 0, held, buffer.find
-            while (newline := find(b"\n", search, end)) >= 0:
-                yield view[start:newline] if not self.is_too_long else view[:0]
+            newline = find(b"\n", search, end)
+            if newline >= 0 and self.is_too_long:
+                yield None
                 self.is_too_long = False
-                start = search = newline + 1
+                start = newline + 1
+                newline = find(b"\n", start, end)
+            while newline >= 0:
+                yield view[start:newline]
+                start = newline + 1
+                newline = find(b"\n", start, end)
             if start:
                 self.consumed += start + self.rest_length
                 self.rest_length = 0

@@ -35,14 +35,17 @@ class Unreadable(Struct, frozen=True, kw_only=True):
 
 def read(task: Task) -> Scanned | Unreadable:
     """Read one file; a file that can't be read is an answer, not an error."""
+    was_on = gc.isenabled()
     gc.disable()  # nothing here makes cycles, and looking for them takes a fifth of the time
     try:
         found = digest(Path(task.path), restored(task.before) if task.before else None)
     except OSError as error:
         return Unreadable(path=task.name or task.path, why=error.strerror or str(error))
+    else:
+        return scanned(task.name or task.path, found)
     finally:
-        gc.enable()
-    return scanned(task.name or task.path, found)
+        if was_on:
+            gc.enable()
 
 
 def scanned(path: str, found: Digest) -> Scanned:

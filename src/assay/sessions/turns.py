@@ -135,10 +135,14 @@ class Builder:
 
     def open(self, at: str) -> Draft:
         """The turn that goes on now, made to reach up to `at`."""
-        if not self.drafts:
-            self.drafts.append(Draft(at=at))
-        self.touch(len(self.drafts) - 1, at)
-        return self.drafts[-1]
+        drafts = self.drafts
+        if not drafts:
+            drafts.append(Draft(at=at))
+        draft = drafts[-1]
+        self.changed.add(len(drafts) - 1)
+        if at > draft.ended_at:
+            draft.ended_at = at
+        return draft
 
     def touch(self, number: int, at: str) -> None:
         """Note that a turn changed, at some time."""

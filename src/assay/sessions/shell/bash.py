@@ -12,6 +12,7 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from assay.sessions.shell import plain
 from assay.sessions.shell.simple import Simple, Told, chain, weaken
 from assay.sessions.shell.words import unquote
 
@@ -372,6 +373,13 @@ _READERS: Final[dict[str, Callable[[_Walk, Node], int]]] = {
 
 def simples(text: str, options: tuple[str, ...] = ()) -> list[Simple]:
     """Every simple command of a bash text, run with these options of `set`."""
+    if not options and (found := plain.simples(text)) is not None:
+        return found
+    return parsed(text, options)
+
+
+def parsed(text: str, options: tuple[str, ...] = ()) -> list[Simple]:
+    """The same by the syntax tree alone."""
     walk = _Walk()
     if options:
         walk.options(["set", *options])

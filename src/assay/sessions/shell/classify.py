@@ -1,13 +1,14 @@
 """From a simple command to the run it is: wrappers off, table asked, files weighed."""
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from msgspec import structs
 
 from assay.sessions.shell.cmdlets import cmdlet
 from assay.sessions.shell.rules import Rule, tables
-from assay.sessions.shell.simple import Simple, Told, worst
+from assay.sessions.shell.simple import Simple, worst
 from assay.sessions.shell.special import FED_JUDGES, JUDGES
 from assay.sessions.shell.tasks import script, tasks
 from assay.sessions.shell.unwrap import Dialect, Text, executed, unwrap
@@ -20,6 +21,7 @@ STATUS_PRINTER: Final = "echo $?"
 
 # A wrapper in a wrapper in a wrapper: nobody writes more, hostile text does.
 _MAX_LAYERS: Final = 12
+_RUN_OTHERS: Final = frozenset({"find", "fd", "fdfind"})
 _ASKS: Final = frozenset({"--help", "--version"})
 
 Parse = Callable[[Text], list[Simple]]
@@ -37,12 +39,11 @@ def runs(found: list[Simple], dialect: Dialect, parse: Parse, depth: int = 0) ->
 
 
 def _expand(simple: Simple, dialect: Dialect, parse: Parse, depth: int) -> Iterator[Run]:
-    words: list[str] = simple.words
-    for _ in range(_MAX_LAYERS):
-        inner = unwrap(words, simple.stdin)
-        if inner is None or isinstance(inner, Text):
-            break
-        words = inner
+    words = simple.words
+    if (known := _alone(tuple(words), simple.stdin, dialect)) is not None:
+        yield _told(known, simple)
+        return
+    inner = _bare(words, simple.stdin)
     if isinstance(inner, Text) and depth < _MAX_LAYERS:
         nested = parse(inner)
         for each in nested:
@@ -51,30 +52,51 @@ def _expand(simple: Simple, dialect: Dialect, parse: Parse, depth: int) -> Itera
             nested[-1].writes.extend(simple.writes)
             yield from runs(nested, inner.dialect, parse, depth + 1)
             return
+    words = words if isinstance(inner, Text) else inner
     program = name(words[0])
-    yield _run(program, words, simple, dialect)
-    if program in ("find", "fd", "fdfind"):
+    yield _told(_judged(program, words, simple.stdin, dialect), simple)
+    if program in _RUN_OTHERS:
         for command in executed(words, program):
             each = Simple(words=command, writes=[], told="output")
             yield from _expand(each, dialect, parse, depth + 1)
 
 
-def _run(program: str, words: list[str], simple: Simple, dialect: Dialect) -> Run:
-    verdict = _verdict(program, words, simple.stdin, dialect) if len(words) > 1 or program else NOTHING
+def _bare(words: list[str], stdin: str) -> list[str] | Text:
+    """The command without its wrappers, or the text it hands to another shell."""
+    for _ in range(_MAX_LAYERS):
+        inner = unwrap(words, stdin)
+        if inner is None:
+            return words
+        if isinstance(inner, Text):
+            return inner
+        words = inner
+    return words
+
+
+@lru_cache(maxsize=8192)
+def _alone(words: tuple[str, ...], stdin: str, dialect: Dialect) -> Run | None:
+    """The run of a command that starts no other one; `None` for one that may."""
+    bare = _bare(list(words), stdin)
+    if isinstance(bare, Text) or name(bare[0]) in _RUN_OTHERS:
+        return None
+    return _judged(name(bare[0]), bare, stdin, dialect)
+
+
+def _judged(program: str, words: list[str], stdin: str, dialect: Dialect) -> Run:
+    """The run as such, whatever it is redirected into and however it is heard."""
+    verdict = _verdict(program, words, stdin, dialect) if len(words) > 1 or program else NOTHING
     mutates = verdict.mutates and not (verdict.touched and all(map(is_scratch, verdict.touched)))
     paths = [path for path in verdict.paths if is_path(path)] if verdict.mutates else []
-    for target in simple.writes:
-        if is_path(target):
-            paths.append(target)
-        mutates = mutates or not is_scratch(target)
-    told: Told = simple.told
-    return Run(
-        program=program,
-        purpose=verdict.purpose,
-        mutates=mutates,
-        paths=tuple(dict.fromkeys(paths)) if paths else (),
-        told_by=told,
-    )
+    return Run(program=program, purpose=verdict.purpose, mutates=mutates, paths=tuple(dict.fromkeys(paths)))
+
+
+def _told(run: Run, simple: Simple) -> Run:
+    """The run with what it is redirected into, and how far the exit code speaks for it."""
+    if not simple.writes:
+        return run if simple.told == "exit" else structs.replace(run, told_by=simple.told)
+    paths = [*run.paths, *(target for target in simple.writes if is_path(target))]
+    mutates = run.mutates or not all(map(is_scratch, simple.writes))
+    return structs.replace(run, told_by=simple.told, mutates=mutates, paths=tuple(dict.fromkeys(paths)))
 
 
 def _verdict(program: str, words: list[str], stdin: str, dialect: Dialect) -> Verdict:

@@ -23,6 +23,9 @@ QUIET_SYSTEM = frozenset(
     agents_killed api_metrics snip_boundary hook_additional_context""".split()
 )
 
+PLACED = frozenset({"assistant", "user", "system", "attachment", "progress"})
+"""Records that say where they were written."""
+
 TEXT = msgspec.json.Decoder(str)
 IMPOSSIBLE = 1 << 40
 CLEAR = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>\s*/clear\s*</command-name>")
@@ -40,10 +43,10 @@ class Reader(Struct):
 
     unknown: dict[str, int] = {}
     began_at: str = ""
-    stream: str = ""
-    cwd: str = ""
-    branch: str = ""
-    version: str = ""
+    stream: str | None = None
+    cwd: str | None = None
+    branch: str | None = None
+    version: str | None = None
     origin: str = ""
     is_begun: bool = False
     by: str = ""
@@ -51,7 +54,7 @@ class Reader(Struct):
     """A compaction boundary was read, its summary not yet."""
     message_id: str = ""
     message_key: int = 0
-    usage: Usage | None = None
+    usage: tuple[int, int, int] | None = None
     """Tokens last reported for that message: one message stands in several records."""
     queue: list[Waiting] = []
     handed_over: list[str] = []
@@ -65,7 +68,13 @@ class Reader(Struct):
         if not self.began_at and record.timestamp:
             self.began_at = record.timestamp
             emit(About(at=self.began_at))
-        if kind in ("assistant", "user", "system", "attachment", "progress"):
+        if (
+            record.sessionId != self.stream
+            or record.cwd != self.cwd
+            or record.gitBranch != self.branch
+            or record.version != self.version
+            or not self.is_begun
+        ) and kind in PLACED:
             self.place(record, emit)
         if kind == "assistant":
             self.assistant(record, emit)
@@ -84,28 +93,19 @@ class Reader(Struct):
 
     def place(self, record: Record, emit: Emit) -> None:
         """Where and as what the record was written, when that changed."""
-        session = record.sessionId or ""
-        if (
-            session == self.stream
-            and (record.cwd or "") == self.cwd
-            and (record.gitBranch or "") == self.branch
-            and (record.version or "") == self.version
-            and (self.is_begun or record.type not in ("assistant", "user"))
-        ):
-            return
         if not self.is_begun and record.type in ("assistant", "user"):
             self.is_begun = True
             self.by = (record.agentId or "sidechain") if record.isSidechain else ""
-        self.stream, self.cwd = session, record.cwd or ""
-        self.branch, self.version = record.gitBranch or "", record.version or ""
+        self.stream, self.cwd = record.sessionId, record.cwd
+        self.branch, self.version = record.gitBranch, record.version
         self.origin = record.entrypoint or self.origin
         emit(
             About(
-                stream=session,
+                stream=self.stream or "",
                 by=self.by,
-                cwd=self.cwd,
-                branch=self.branch,
-                version=self.version,
+                cwd=self.cwd or "",
+                branch=self.branch or "",
+                version=self.version or "",
                 origin=self.origin,
             )
         )
@@ -129,10 +129,13 @@ class Reader(Struct):
         if name != self.message_id:
             self.message_id, self.message_key, self.usage = name, key_of(name), None
         key = self.message_key
-        usage = usage_of(message.usage) if message.usage is not None else None
-        if usage is not None and usage != self.usage:
-            self.usage = usage
-            emit(Spend(at=at, key=key, model=message.model or "", usage=usage, by=by))
+        usage = message.usage
+        if usage is not None:
+            known = (usage.output_tokens, usage.input_tokens, usage.cache_read_input_tokens)
+            if known != self.usage:
+                spent = usage_of(usage)
+                self.usage = (spent.output, spent.input, spent.cache_read)
+                emit(Spend(at=at, key=key, model=message.model or "", usage=spent, by=by))
         if isinstance(message.content, str):
             if message.content and not by:
                 emit(Reply(at=at, text=message.content))

@@ -1,0 +1,79 @@
+"""What is read without a syntax tree is read as the tree would have it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.sessions.shell import bash, plain
+from tests.sessions.shell_commands import BASH
+
+PIECES = st.sampled_from(
+    ["git", "cd", "x=1", "pytest", "-q", "a.py", "'two words'", '"a b"', "&&", "|", "||", ";", "2>&1", "2>/dev/null"]
+    + [
+        ">",
+        "out",
+        "$HOME",
+        "$(ls)",
+        "`ls`",
+        "#",
+        "if",
+        "set",
+        "-e",
+        "!",
+        "*",
+        "~",
+        "\\",
+        "\n",
+        "'",
+        '"',
+        "é",
+        "2",
+        "a'b'c",
+    ]
+)
+
+
+def told(command: str) -> tuple[object, object]:
+    return plain.simples(command), bash.parsed(command)
+
+
+def test_many_commands_need_no_tree():
+    assert sum(plain.simples(row[0]) is not None for row in BASH) > len(BASH) / 3
+
+
+@pytest.mark.parametrize("row", BASH, ids=lambda row: row[0][:40])
+def test_a_plain_command_is_read_as_the_tree_has_it(row):
+    quick, by_tree = told(row[0])
+    assert quick is None or quick == by_tree
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(PIECES, max_size=9).map(" ".join))
+def test_any_mixture_is_read_as_the_tree_has_it_or_left_to_it(command):
+    quick, by_tree = told(command)
+    assert quick is None or quick == by_tree
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        " ",
+        "a=1 make",
+        "set -e",
+        "if x",
+        "echo $?",
+        "a; b",
+        "a || b",
+        "a & b",
+        "ls *.py",
+        "x > y",
+        "! a",
+        "2>&1",
+        "a |",
+        "&& a",
+        "a\nb",
+    ],
+)
+def test_what_is_more_than_plain_is_left_to_the_tree(command):
+    assert plain.simples(command) is None
