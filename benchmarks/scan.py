@@ -76,6 +76,7 @@ class Bench:
             lambda: {"a": self.start(self.python_row("read"))},
             lambda: {"b": self.start(self.python_row("orjson"))},
             lambda: {"c": self.start(self.python_row("decode"))},
+            lambda: {"i": self.start(self.python_row("digest"))},
             self.assay_cycle,
             lambda: {"g": self.start(self.peer(single=False))},
             lambda: {"h": self.start(self.peer(single=True))},
@@ -97,6 +98,7 @@ def new_rows(version: str) -> dict[str, Row]:
         Row("f", "assay streams, 1 MB appended", reads_all=False),
         Row("g", f"ccusage {version}, threads"),
         Row("h", f"ccusage {version}, --single-thread"),
+        Row("i", "assay: turns and facts, no store"),
     )
     return {row.key: row for row in rows}
 

@@ -8,29 +8,9 @@ from assay.sessions.shell import bash, plain
 from tests.sessions.shell_commands import BASH
 
 PIECES = st.sampled_from(
-    ["git", "cd", "x=1", "pytest", "-q", "a.py", "'two words'", '"a b"', "&&", "|", "||", ";", "2>&1", "2>/dev/null"]
-    + [
-        ">",
-        "out",
-        "$HOME",
-        "$(ls)",
-        "`ls`",
-        "#",
-        "if",
-        "set",
-        "-e",
-        "!",
-        "*",
-        "~",
-        "\\",
-        "\n",
-        "'",
-        '"',
-        "é",
-        "2",
-        "a'b'c",
-    ]
-)
+    r"""git cd x=1 pytest -q a.py 'two+words' "a+b" && | || ; 2>&1 2>/dev/null > out $HOME $(ls) `ls` # if set -e ! * ~
+    \ ' " é 2 a'b'c""".split()
+).map(lambda piece: piece.replace("+", " "))
 
 
 def told(command: str) -> tuple[object, object]:

@@ -11,7 +11,10 @@ from typing import Final
 from assay.sessions.shell.simple import Simple, chain, weaken
 
 _TOKEN = re.compile(
-    r"""[ ]++|(?P<word>(?:[A-Za-z0-9_./:=@%+,^-]++|'[^'\n]*+'|"[^"\\$`\n!]*+")++)|(?P<join>&&|\|(?!\|))|2>(?:&1|/dev/null)(?![^ ])"""
+    r"""[ ]++"""
+    r"""|(?P<word>(?:[A-Za-z0-9_./:=@%+,^-]++|'[^'\n]*+'|"[^"\\$`\n!]*+")++)"""
+    r"""|(?P<join>&&|\|(?!\|))"""
+    r"""|2>(?:&1|/dev/null)(?![^ ])"""
 )
 _QUOTED = re.compile(r"""'([^']*+)'|"([^"]*+)\"""")
 # They change how the rest is read, or begin something that is no simple command.
@@ -36,10 +39,10 @@ def simples(text: str) -> list[Simple] | None:
             chained[-1].append([])
         elif token["join"]:
             chained.append([[]])
-    return _joined(chained) if all(map(_is_plain, chain_of(chained))) else None
+    return _joined(chained) if all(map(_is_plain, _commands(chained))) else None
 
 
-def chain_of(chained: list[list[list[str]]]) -> Iterator[list[str]]:
+def _commands(chained: list[list[list[str]]]) -> Iterator[list[str]]:
     """The words of every command."""
     return (words for piped in chained for words in piped)
 

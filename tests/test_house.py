@@ -1,0 +1,57 @@
+"""The house is tidy: format, lint and types hold, and the README's test command is the gate's."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOOLS = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=" ".join)
+def test_the_tools_have_nothing_to_say(tool):
+    done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def quick_start() -> list[str]:
+    section = (ROOT / "README.md").read_text().split("## Quick start")[1].split("\n## ")[0]
+    return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+
+
+def test_the_quick_start_is_two_blocks():
+    assert [block.strip().splitlines()[-1].split()[0] for block in quick_start()] == [
+        ".venv/bin/assay",
+        ".venv/bin/python",
+    ]
+
+
+def test_the_gate_runs_the_test_command_of_the_readme():
+    assert (ROOT / ".ci" / "run").read_text().endswith(quick_start()[1])
+
+
+def test_every_link_in_the_docs_leads_somewhere():
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *ROOT.joinpath("docs").rglob("*.md"),
+        ROOT / "benchmarks/README.md",
+    ]
+    broken = [
+        (str(page), target)
+        for page in pages
+        for target in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", page.read_text())
+        if not (page.parent / target).exists()
+    ]
+    assert not broken
+
+
+def test_every_fact_is_documented():
+    from assay import facts
+
+    page = (ROOT / "docs/reference/json.md").read_text()
+    fields = [field for _, module in facts.modules() for field in module.fact(()).__struct_fields__]
+    assert not [field for field in fields if f"`{field}`" not in page]
