@@ -291,7 +291,8 @@ class Scanned(Value, frozen=True):
     """Only new bytes were read, `bodies` holds only turns that changed."""
     bodies: tuple[tuple[int, str, bytes], ...] = ()
     """Number, time and encoded turn."""
-    keys: tuple[int, ...] = ()
+    keys: bytes = b""
+    """Its keys, packed as 64-bit integers."""
     facts: bytes = b"{}"
     prompts_at: tuple[str, ...] = ()
     unknown: dict[str, int] = {}

@@ -26,17 +26,20 @@ def fact(turns: Sequence[Turn]) -> Attempts:
     for call in all_calls(turns):
         if call.edits:
             edited.update(edit.path for edit in made_edits(call))
+        is_failure = has_failed(call)
+        if not is_failure and not in_a_row:
+            continue
         name = what(call)
         if not name:
             continue
-        if has_failed(call):
+        if is_failure:
             repeated += in_a_row[name] > 0
             in_a_row[name] += 1
             longest = max(longest, in_a_row[name])
             tries.update(edited)
             edited.clear()
         elif call.status == "ok":
-            in_a_row[name] = 0
+            in_a_row.pop(name, None)
     return Attempts(
         repeated_failures=repeated,
         longest_loop=longest,

@@ -9,7 +9,7 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from assay.types import Fact, Spend, Turn, Usage
+from assay.types import Fact, Turn, Usage
 
 VERSION = 1
 
@@ -49,46 +49,36 @@ class PriceList(Struct, frozen=True, kw_only=True):
 
 
 def fact(turns: Sequence[Turn]) -> TokensSpent:
-    by_model: dict[str, Usage] = {}
+    by_model: dict[str, list[int]] = {}
     unpriced: set[str] = set()
     cost = 0.0
     for turn in turns:
         for spend in turn.spends:
-            by_model[spend.model] = added(by_model.get(spend.model, Usage()), spend.usage)
-            price = price_of(spend.model, spend.at[:10])
-            if price is None and spend.usage != Usage():
-                unpriced.add(spend.model)
-            elif price is not None:
-                cost += cost_of(spend, price)
-    total = Usage()
-    for usage in by_model.values():
-        total = added(total, usage)
+            usage, model = spend.usage, spend.model
+            sums = by_model.get(model) or by_model.setdefault(model, [0, 0, 0, 0])
+            sums[0] += usage.input
+            sums[1] += usage.output
+            sums[2] += usage.cache_read
+            sums[3] += usage.cache_write
+            price = price_of(model, spend.at[:10])
+            if price is not None:
+                cost += cost_of(usage, price)
+            elif usage != Usage():
+                unpriced.add(model)
     return TokensSpent(
-        tokens=tokens(total),
-        tokens_by_model={model: tokens(by_model[model]) for model in sorted(by_model)},
+        tokens=tokens(*map(sum, zip(*by_model.values(), strict=True))) if by_model else Tokens(),
+        tokens_by_model={model: tokens(*by_model[model]) for model in sorted(by_model)},
         cost_usd=None if unpriced else round(cost, 6),
         unpriced_models=sorted(unpriced),
     )
 
 
-def tokens(usage: Usage) -> Tokens:
-    return Tokens(input=usage.input, output=usage.output, cache_read=usage.cache_read, cache_write=usage.cache_write)
+def tokens(input: int, output: int, cache_read: int, cache_write: int) -> Tokens:
+    return Tokens(input=input, output=output, cache_read=cache_read, cache_write=cache_write)
 
 
-def added(one: Usage, other: Usage) -> Usage:
-    """Both together."""
-    return Usage(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-        cache_write_1h=one.cache_write_1h + other.cache_write_1h,
-    )
-
-
-def cost_of(spend: Spend, price: Price) -> float:
+def cost_of(usage: Usage, price: Price) -> float:
     """USD for one response."""
-    usage = spend.usage
     hour = min(usage.cache_write_1h, usage.cache_write)
     return (
         usage.input * price.input

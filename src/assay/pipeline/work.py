@@ -1,6 +1,7 @@
 """What a worker process does with one file: read it, establish its facts, hand back rows to keep."""
 
 import gc
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,7 +68,7 @@ def scanned(path: str, found: Digest) -> Scanned:
         is_stream=is_stream,
         is_continued=found.is_continued,
         bodies=tuple((n, found.turns[n].at, ENCODE(found.turns[n])) for n in sorted(changed)),
-        keys=tuple(sorted(keys(found.turns))),
+        keys=array("q", sorted(keys(found.turns))).tobytes(),
         facts=facts.to_json(facts.establish(turns)) if is_stream else b"{}",
         prompts_at=prompts_at(turns),
         unknown=found.unknown,

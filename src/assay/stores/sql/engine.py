@@ -13,9 +13,7 @@ from assay.stores.sql.store import Store
 MIGRATIONS = Path(__file__).parent / "migrations"
 NEWEST = max(path.name[:4] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
 WAIT_MS = 30_000
-PAGE_BYTES = 16_384
-"""Turns are some KB each: larger pages mean fewer of them to chain and to write."""
-CHECKPOINT_PAGES = 2_000
+CHECKPOINT_PAGES = 8_000
 """32 MB: a first scan would otherwise wait for the disk every few MB."""
 
 
@@ -78,10 +76,9 @@ def migrate(engine: Engine, where: str) -> None:
 
 
 def set_up(connection: Connection) -> None:
-    """Page size and WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
+    """WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
     driver = connection.connection.driver_connection
     if isinstance(driver, sqlite3.Connection):
-        driver.execute(f"PRAGMA page_size={PAGE_BYTES}")
         driver.execute("PRAGMA journal_mode=WAL")
 
 

@@ -44,6 +44,7 @@ files = Table(
     Column("prompts_at", LargeBinary, nullable=False),
     Column("unknown", LargeBinary, nullable=False),
     Column("state", LargeBinary, nullable=False),
+    Column("packed_keys", LargeBinary, nullable=False),
     Column("is_settled", Boolean, nullable=False),
     Column("gone_at", Text),
     Column("scanned_at", Text, nullable=False),

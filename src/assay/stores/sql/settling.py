@@ -6,6 +6,7 @@ leave it out. Since ownership depends only on the files there are, neither the o
 were read nor the number of processes matters.
 """
 
+from array import array
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select, text, update
 
 from assay.sessions.join import precedence
+from assay.stores.sql.bulk import add_many
 from assay.stores.sql.schema import files, generation, keys, streams, turns
 from assay.types import Part
 
@@ -64,6 +66,7 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
     if not changed:
         return []
     current = connection.execute(GENERATION).scalar_one()
+    index(connection, {row.id for row in changed})
     touched = {(row.agent, row.stream) for row in changed}
     touched |= {name for name, _ in members(connection, near(connection, {row.id for row in changed})).items()}
     found = {name: ids for name, ids in members(connection, None).items() if name in touched}
@@ -73,6 +76,17 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
         StreamFiles(agent=name[0], id=name[1], file_ids=tuple(sorted(ids)), shares=name in shares, generation=current)
         for name, ids in sorted(found.items())
     ]
+
+
+def index(connection: Connection, ids: set[int]) -> None:
+    """Make the keys of changed files findable: all at once and in order, since keys are as good as random."""
+    rows: list[tuple[int, int]] = []
+    for some in portions(ids):
+        connection.execute(delete(keys).where(keys.c.file_id.in_(some)))
+        for file_id, packed in connection.execute(select(files.c.id, files.c.packed_keys).where(files.c.id.in_(some))):
+            rows += [(key, file_id) for key in array("q", packed)]
+    if rows:
+        add_many(connection, keys, sorted(rows))
 
 
 def members(connection: Connection, ids: set[int] | None) -> dict[tuple[str, str], list[int]]:

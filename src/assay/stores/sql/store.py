@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 
 import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Dialect,
     Engine,
     FromClause,
     Select,
-    Table,
     and_,
     bindparam,
     delete,
@@ -25,11 +22,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.sql.compiler import SQLCompiler
 
 from assay.stores.sql import settling
+from assay.stores.sql.bulk import add_many
 from assay.stores.sql.plainly import told_plainly
-from assay.stores.sql.schema import files, generation, keys, skips, streams, turns
+from assay.stores.sql.schema import files, generation, skips, streams, turns
 from assay.types import Known, Part, Place, Scanned, Skipped, Summary
 
 JSON = msgspec.json.Encoder().encode
@@ -273,6 +270,7 @@ def file_row(found: Scanned) -> dict[str, object]:
         "prompts_at": JSON(found.prompts_at),
         "unknown": JSON(found.unknown),
         "state": found.state,
+        "packed_keys": found.keys,
         "is_settled": not found.is_stream,
         "gone_at": None,
         "scanned_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -286,31 +284,12 @@ def keep_content(connection: Connection, file_id: int, found: Scanned, *, is_new
         if found.is_continued:
             gone = and_(gone, turns.c.n.in_([n for n, _, _ in found.bodies]))
         connection.execute(delete(turns).where(gone))
-        connection.execute(delete(keys).where(keys.c.file_id == file_id))
         connection.execute(delete(skips).where(skips.c.file_id == file_id))
     if found.bodies:
         add_many(connection, turns, [(file_id, n, at, body) for n, at, body in found.bodies])
-    if found.keys:
-        add_many(connection, keys, [(key, file_id) for key in found.keys])
     if found.skips:
         missed = [{"file_id": file_id, "line": skip.line, "why": skip.why} for skip in found.skips]
         connection.execute(ADD_SKIPS, missed)
-
-
-def add_many(connection: Connection, table: Table, rows: list[tuple[object, ...]]) -> None:
-    """Insert whole rows straight through the driver: there are tens of thousands in a first scan."""
-    adding = insertion(table, connection.dialect)
-    if adding.positional:
-        connection.exec_driver_sql(str(adding), rows)
-    else:
-        names = [column.name for column in table.columns]
-        connection.execute(insert(table), [dict(zip(names, row, strict=True)) for row in rows])
-
-
-@cache
-def insertion(table: Table, dialect: Dialect) -> SQLCompiler:
-    """The statement that inserts a row with all its columns, in their order."""
-    return insert(table).compile(dialect=dialect)
 
 
 def summary(row: Any) -> Summary:

@@ -41,6 +41,7 @@ def files() -> None:
         sa.Column("prompts_at", sa.LargeBinary, nullable=False),
         sa.Column("unknown", sa.LargeBinary, nullable=False),
         sa.Column("state", sa.LargeBinary, nullable=False),
+        sa.Column("packed_keys", sa.LargeBinary, nullable=False),
         sa.Column("is_settled", sa.Boolean, nullable=False),
         sa.Column("gone_at", sa.Text),
         sa.Column("scanned_at", sa.Text, nullable=False),
