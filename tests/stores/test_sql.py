@@ -14,6 +14,7 @@ from assay.errors import StoreError
 from assay.pipeline import scan as scanning
 from assay.pipeline.discover import discover
 from assay.stores.sql import Store, open_store
+from assay.stores.sql.engine import upgrade
 from assay.stores.sql.schema import TABLES, files
 from assay.stores.sql.settling import Settled
 from assay.stores.sql.store import below
@@ -95,9 +96,22 @@ def shape(tables: MetaData, path: Path) -> dict[str, object]:
     return found
 
 
-def test_migrations_make_exactly_the_tables_of_the_schema(tmp_path: Path):
-    opened(tmp_path / "migrated.db").close()
-    assert shape(MetaData(), tmp_path / "migrated.db") == shape(TABLES, tmp_path / "made.db")
+def test_migrations_lead_to_exactly_the_tables_of_a_new_store(tmp_path: Path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
+    upgrade(engine, "migrated.db")
+    engine.dispose()
+    opened(tmp_path / "new.db").close()
+    migrated, new = shape(MetaData(), tmp_path / "migrated.db"), shape(MetaData(), tmp_path / "new.db")
+    assert migrated == new == shape(TABLES, tmp_path / "made.db")
+
+
+def test_a_migrated_store_is_opened_and_counted_like_a_new_one(tmp_path: Path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
+    upgrade(engine, "migrated.db")
+    engine.dispose()
+    with closing(opened(tmp_path / "migrated.db")) as store:
+        read_into(store, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
+        assert len(store.streams(None)) == 1
 
 
 def test_a_store_can_be_opened_again_and_by_several_at_once(tmp_path: Path):

@@ -4,10 +4,11 @@ import os
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
 
 from assay.errors import StoreError
 from assay.stores.sql.plainly import told_plainly
+from assay.stores.sql.schema import TABLES, generation
 from assay.stores.sql.store import Store
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -61,10 +62,15 @@ def migrate(engine: Engine, where: str) -> None:
     if found == NEWEST:
         return
     refuse_newer(found, where)
-    with engine.connect().execution_options(reads=True) as connection:
-        if not found:
-            set_up(connection)
-    from alembic import command  # noqa: PLC0415  slow to import, and needed once in a store's life
+    if not found:
+        set_up(engine, where)
+        return
+    upgrade(engine, where)
+
+
+def upgrade(engine: Engine, where: str) -> None:
+    """Run the migrations that the store lacks."""
+    from alembic import command  # noqa: PLC0415  slow to import, and needed only by old stores
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
@@ -75,11 +81,23 @@ def migrate(engine: Engine, where: str) -> None:
         command.upgrade(config, "head")
 
 
-def set_up(connection: Connection) -> None:
-    """WAL: readers don't wait for the writer; a killed writer leaves a whole store."""
-    driver = connection.connection.driver_connection
-    if isinstance(driver, sqlite3.Connection):
-        driver.execute("PRAGMA journal_mode=WAL")
+def set_up(engine: Engine, where: str) -> None:
+    """A new store: all tables at once, which is what the migrations lead to (a test compares them).
+
+    WAL: readers don't wait for the writer; a killed writer leaves a whole store.
+    """
+    with engine.connect().execution_options(reads=True) as connection:
+        driver = connection.connection.driver_connection
+        if isinstance(driver, sqlite3.Connection):
+            driver.execute("PRAGMA journal_mode=WAL")
+    with engine.begin() as connection:
+        if schema_version(connection):  # somebody else was faster
+            refuse_newer(schema_version(connection), where)
+            return
+        TABLES.create_all(connection)
+        connection.execute(insert(generation).values(id=1, n=0))
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+        connection.execute(text("INSERT INTO alembic_version VALUES (:newest)"), {"newest": NEWEST})
 
 
 def schema_version(connection: Connection) -> str:

@@ -83,6 +83,7 @@ keys = Table(
     Column("key", BigInteger, primary_key=True, autoincrement=False),
     Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
     Index("keys_file", "file_id"),
+    sqlite_with_rowid=False,
 )
 
 streams = Table(

@@ -12,7 +12,8 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select, text, update
+from msgspec.structs import replace
+from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, text, update
 
 from assay.sessions.join import precedence
 from assay.stores.sql.bulk import add_many
@@ -21,6 +22,12 @@ from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
 AT_ONCE = 400
+FEW = 50
+"""Streams that are looked up one by one; for more, all files are looked through."""
+
+Name = tuple[str, str]
+"""Agent and id of a stream."""
+
 GENERATION = select(generation.c.n)
 MOST_PARENTS = 16
 
@@ -68,14 +75,25 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
     current = connection.execute(GENERATION).scalar_one()
     index(connection, {row.id for row in changed})
     touched = {(row.agent, row.stream) for row in changed}
-    touched |= {name for name, _ in members(connection, near(connection, {row.id for row in changed})).items()}
-    found = {name: ids for name, ids in members(connection, None).items() if name in touched}
+    touched |= {(row.agent, row.stream) for row in rows_of(connection, near(connection, {row.id for row in changed}))}
+    found = members(connection, touched)
     owner = {file_id: name for name, ids in found.items() for file_id in ids}
     shares = {owner[a] for a, b in shared_files(connection, set(owner)) if owner[a] != owner.get(b)}
     return [
-        StreamFiles(agent=name[0], id=name[1], file_ids=tuple(sorted(ids)), shares=name in shares, generation=current)
+        without_needless_join(
+            connection,
+            StreamFiles(agent=name[0], id=name[1], file_ids=tuple(ids), shares=name in shares, generation=current),
+        )
         for name, ids in sorted(found.items())
     ]
+
+
+def without_needless_join(connection: Connection, stream: StreamFiles) -> StreamFiles:
+    """A stream of one file that owns all that others copied from it needs no joining."""
+    if not stream.shares or len(stream.file_ids) > 1:
+        return stream
+    rows = rows_of(connection, stream.file_ids)
+    return stream if owned_elsewhere(connection, stream, rows) else replace(stream, shares=False)
 
 
 def index(connection: Connection, ids: set[int]) -> None:
@@ -89,11 +107,15 @@ def index(connection: Connection, ids: set[int]) -> None:
         add_many(connection, keys, sorted(rows))
 
 
-def members(connection: Connection, ids: set[int] | None) -> dict[tuple[str, str], list[int]]:
-    """Streams and those of the files that belong to them."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for row in connection.execute(select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "")):
-        if ids is None or row.id in ids:
+def members(connection: Connection, names: set[Name]) -> dict[Name, list[int]]:
+    """The files of streams."""
+    of_stream = select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "").order_by(files.c.id)
+    if len(names) <= FEW:
+        named = [and_(files.c.agent == agent, files.c.stream == stream) for agent, stream in sorted(names)]
+        of_stream = of_stream.where(or_(false(), *named))
+    found: dict[Name, list[int]] = {}
+    for row in connection.execute(of_stream):
+        if (row.agent, row.stream) in names:
             found.setdefault((row.agent, row.stream), []).append(row.id)
     return found
 
