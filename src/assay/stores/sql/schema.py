@@ -39,17 +39,19 @@ files = Table(
     Column("agent", Text, nullable=False),
     Column("stream", Text, nullable=False),
     Column("by", Text, nullable=False),
-    Column("part", LargeBinary),
-    Column("facts", LargeBinary, nullable=False),
-    Column("prompts_at", LargeBinary, nullable=False),
-    Column("unknown", LargeBinary, nullable=False),
-    Column("state", LargeBinary, nullable=False),
-    Column("packed_keys", LargeBinary, nullable=False),
     Column("is_settled", Boolean, nullable=False),
     Column("gone_at", Text),
     Column("scanned_at", Text, nullable=False),
+    # Long values last: SQLite reads a row up to the last column that is asked for.
+    Column("part", LargeBinary),
+    Column("unknown", LargeBinary, nullable=False),
+    Column("prompts_at", LargeBinary, nullable=False),
+    Column("facts", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("packed_keys", LargeBinary, nullable=False),
     Index("files_stream", "agent", "stream"),
     Index("files_by", "by"),
+    Index("files_settled", "is_settled"),
 )
 
 generation = Table(

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, text, update
+from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, update
 
 from assay.sessions.join import precedence
 from assay.stores.sql.bulk import add_many
@@ -66,12 +66,12 @@ class Pieces(Struct, frozen=True, kw_only=True):
 
 def unsettled(connection: Connection) -> list[StreamFiles]:
     """All streams that changed files belong to, or share keys with."""
+    if connection.execute(select(files.c.id).where(files.c.is_settled.is_(False)).limit(1)).first() is None:
+        return []
     adopt(connection)
     changed = connection.execute(
         select(files.c.id, files.c.agent, files.c.stream).where(files.c.is_settled.is_(False))
     ).all()
-    if not changed:
-        return []
     current = connection.execute(GENERATION).scalar_one()
     index(connection, {row.id for row in changed})
     touched = {(row.agent, row.stream) for row in changed}
@@ -133,18 +133,21 @@ def files_of(connection: Connection, agent: str, id: str) -> StreamFiles:
 
 def adopt(connection: Connection) -> None:
     """Give sub-agents of sub-agents to the stream at the root."""
-    for _ in range(MOST_PARENTS):
-        moved = connection.execute(
-            text(
-                'UPDATE files SET is_settled = :no, stream = (SELECT p.stream FROM files p WHERE p."by" = files.stream '
-                "AND p.agent = files.agent AND p.stream <> files.stream LIMIT 1) WHERE EXISTS (SELECT 1 FROM files p "
-                'WHERE p."by" = files.stream AND p.agent = files.agent AND p.stream <> files.stream '
-                "AND p.stream <> '') AND \"by\" <> '' AND \"by\" <> stream"
-            ),
-            {"no": False},
-        )
-        if not moved.rowcount:
-            return
+    subs = connection.execute(
+        select(files.c.id, files.c.agent, files.c.stream, files.c.by, files.c.is_settled).where(files.c.by != "")
+    ).all()
+    if all(row.is_settled for row in subs):
+        return
+    parent = {(row.agent, row.by): row.stream for row in subs}
+    for row in subs:
+        stream = row.stream
+        for _ in range(MOST_PARENTS):
+            above = parent.get((row.agent, stream), "")
+            if not above or above == stream:
+                break
+            stream = above
+        if stream != row.stream:
+            connection.execute(update(files).where(files.c.id == row.id).values(stream=stream, is_settled=False))
 
 
 def shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
