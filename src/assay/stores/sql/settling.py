@@ -148,6 +148,7 @@ def adopt(connection: Connection) -> None:
             stream = above
         if stream != row.stream:
             connection.execute(update(files).where(files.c.id == row.id).values(stream=stream, is_settled=False))
+            leave(connection, row.agent, row.stream)
 
 
 def shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
