@@ -236,7 +236,12 @@ class Part(Value, frozen=True):
     origin: str = ""
     versions: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
+    asked: str = ""
+    """What the first prompt begins with: a title where nobody gave one."""
     began_at: str = ""
+    """When the file's first record was written: of copies, the file begun first owns them."""
+    first_at: str = ""
+    """When anybody first said or did anything in it; what was copied may be older than the file."""
     ended_at: str = ""
     is_warmup: bool = False
 

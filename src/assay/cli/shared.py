@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -26,7 +27,8 @@ from assay.stores.sql import Store, open_store
 Paths = Annotated[
     list[Path] | None,
     typer.Argument(
-        help="Transcripts or folders of them; without any, the places where Claude Code and Codex keep theirs."
+        readable=False,
+        help="Transcripts or folders of them; without any, the places where Claude Code and Codex keep theirs.",
     ),
 ]
 StorePath = Annotated[
@@ -51,11 +53,15 @@ class Scanned(Struct, frozen=True):
 
 
 @contextmanager
-def scanned(paths: Sequence[Path] | None, store: str | None, jobs: int) -> Iterator[Scanned]:
-    """Read what is new, then hand out the store."""
-    found = discover(paths) if paths else discover(there(usual_places()))
+def scanned(
+    paths: Sequence[Path] | None, store: str | None, jobs: int, *, may_be_empty: bool = False
+) -> Iterator[Scanned]:
+    """Read what is new, then hand out the store; without paths, from where the agents keep transcripts."""
+    found = discover(paths) if paths else usual()
     opened = open_store(store_url(store, os.environ))
     try:
+        if not found.files and not paths and not may_be_empty and not opened.known(found.roots):
+            raise nowhere()
         began = time.perf_counter()
         with bar() as progress:
             outcome = scanning.scan(opened, found, jobs or cores(), progress)
@@ -69,16 +75,21 @@ def usual_places() -> list[Path]:
     return [root for roots in usual_roots(os.environ, Path.home()).values() for root in roots]
 
 
-def there(places: Sequence[Path]) -> list[Path]:
-    """Those of the places that exist."""
-    found = [place for place in places if place.exists()]
-    if not found:
-        looked = "\n  ".join(str(place) for place in places)
-        raise BadInput(
-            f"no transcripts found; looked in\n  {looked}\n"
-            "give the folder that has them, or try `assay demo` for bundled examples"
-        )
-    return found
+def usual() -> Found:
+    """What lies in the usual places; those that vanished count too, for what was read of them is kept."""
+    places = usual_places()
+    found = discover([place for place in places if place.exists()])
+    missing = tuple(os.path.realpath(place) for place in places if not place.exists())
+    return replace(found, roots=(*found.roots, *missing))
+
+
+def nowhere() -> BadInput:
+    """There is nothing to read in any of the usual places."""
+    looked = "\n  ".join(str(place) for place in usual_places())
+    return BadInput(
+        f"no transcripts found; looked in\n  {looked}\n"
+        "give the folder that has them, or try `assay demo` for bundled examples"
+    )
 
 
 @contextmanager

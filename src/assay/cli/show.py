@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +25,10 @@ Id = Annotated[
 
 def show(stream: Id, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a conversation: what was asked, what was done and how it ended."""
-    opened = open_store(store_url(store, os.environ))
+    url = store_url(store, os.environ)
+    if not Path(url.removeprefix("sqlite:///")).exists():
+        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay streams` first")
+    opened = open_store(url)
     try:
         leave_quietly()
         one = the_one(opened, stream)

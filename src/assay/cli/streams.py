@@ -10,6 +10,7 @@ from rich.text import Text
 
 from assay.cli.shared import AsJson, Jobs, Paths, Scanned, StorePath, leave_quietly, moment, project, scanned
 from assay.reports import machine, terminal
+from assay.reports.safe import many
 from assay.types import Summary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
@@ -65,13 +66,23 @@ def as_bytes(found: Scanned, listed: list[Summary]) -> bytes:
     )
 
 
+def nothing(found: Scanned) -> str:
+    """Why there is nothing to list."""
+    there = len(found.store.streams(found.outcome.roots))
+    if there:
+        return f"none of {many(there, 'stream')} fits --since, --until and --project"
+    if found.outcome.unreadable:
+        return f"{many(len(found.outcome.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
+    return "no streams here; `assay doctor` says what was found, `assay demo` shows bundled examples"
+
+
 def show(found: Scanned, listed: list[Summary]) -> None:
     """The table."""
     console = Console()
     if not listed:
-        console.print(Text("no streams here; `assay doctor` says what was found, `assay demo` shows bundled examples"))
+        console.print(Text(nothing(found)))
         return
     console.print(terminal.streams(listed, console.width))
-    files = f"{found.outcome.files} files, {found.outcome.new} new, {found.outcome.changed} changed"
-    console.print(Text(f"\n{len(listed)} streams in {files}, read in {found.seconds:.2f} s", "dim"))
+    files = f"{many(found.outcome.files, 'file')}, {found.outcome.new} new, {found.outcome.changed} changed"
+    console.print(Text(f"\n{many(len(listed), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
     terminal.doubts(console, found.store.skipped(found.outcome.roots), found.outcome.unreadable)

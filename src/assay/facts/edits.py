@@ -1,6 +1,6 @@
 """Lines added and removed per file, from patches, and the files that were written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assay.sessions.calls import all_calls, is_mutating, made_edits
 from assay.types import Fact, Turn
@@ -27,6 +27,7 @@ def fact(turns: Sequence[Turn]) -> Edits:
             lines[edit.path] = (added + edit.added, removed + edit.removed)
         if call.runs and is_mutating(call):
             files.update(path for run in call.runs for path in run.paths)
+    files = {path for path in files if is_named(path, lines)}
     added = sum(pair[0] for pair in lines.values())
     removed = sum(pair[1] for pair in lines.values())
     return Edits(
@@ -36,3 +37,10 @@ def fact(turns: Sequence[Turn]) -> Edits:
         files=sorted(files | lines.keys()),
         lines_by_file=dict(sorted(lines.items())),
     )
+
+
+def is_named(path: str, known: Iterable[str]) -> bool:
+    """Whether it is a file of its own: no pattern, no folder, not a known file said in short."""
+    if path.strip("./") == "" or any(sign in path for sign in "*?[{"):
+        return False
+    return path.startswith("/") or not any(one.endswith(f"/{path.removeprefix('./')}") for one in known)

@@ -157,4 +157,4 @@ def settle_one(task: tuple[StreamFiles, Joining]) -> Settled:
     """What a worker does with a stream of several files."""
     stream, joining = task
     joined = work.settle(joining)
-    return Settled(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at)
+    return Settled(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at, asked=joined.asked)

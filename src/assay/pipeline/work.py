@@ -11,6 +11,7 @@ from msgspec import Struct
 from assay import facts
 from assay.pipeline.digest import Counts, Digest, digest
 from assay.sessions.join import Piece, join, keys
+from assay.sessions.turns import first_words
 from assay.sources import source
 from assay.types import Part, Scanned, Turn
 
@@ -110,8 +111,11 @@ class Joining(Struct, frozen=True, kw_only=True):
 
 
 class Joined(Struct, frozen=True, kw_only=True):
+    """What a stream of several files comes to."""
+
     facts: bytes
     prompts_at: tuple[str, ...]
+    asked: str
 
 
 def pieces_of(joining: Joining) -> list[Piece]:
@@ -122,4 +126,8 @@ def pieces_of(joining: Joining) -> list[Piece]:
 def settle(joining: Joining) -> Joined:
     """Facts of a stream of several files, or of one whose turns partly belong elsewhere."""
     turns = join(pieces_of(joining), joining.elsewhere).turns
-    return Joined(facts=facts.to_json(facts.establish(turns)), prompts_at=prompts_at(turns))
+    return Joined(
+        facts=facts.to_json(facts.establish(turns)),
+        prompts_at=prompts_at(turns),
+        asked=first_words(turn.prompt for turn in turns),
+    )

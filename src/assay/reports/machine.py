@@ -1,13 +1,16 @@
 """What machines read: JSON with a `schema_version`; a field is never renamed without a new one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.types import Stream, Summary, Turn
+from assay.types import Stream, Summary
 
 SCHEMA_VERSION = 1
+KEYS = ("key", "of")
+MASK = (1 << 64) - 1
 
 
 class Lines(Struct, kw_only=True):
@@ -68,7 +71,7 @@ class StreamDetail(Struct, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     stream: StreamView
     files: tuple[str, ...]
-    turns: tuple[Turn, ...]
+    turns: list[Any]
 
 
 def stream_view(one: Summary) -> StreamView:
@@ -96,4 +99,13 @@ def skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
 
 def detail(one: Summary, stream: Stream) -> bytes:
     """One stream with its turns."""
-    return msgspec.json.encode(StreamDetail(stream=stream_view(one), files=stream.files, turns=stream.turns))
+    turns = [in_full(turn) for turn in stream.turns]
+    return msgspec.json.encode(StreamDetail(stream=stream_view(one), files=stream.files, turns=turns))
+
+
+def in_full(value: Any) -> Any:
+    """A value with all its fields, those left out when it is stored included; keys as text, for they exceed 2^53."""
+    if isinstance(value, Struct):
+        fields = {name: in_full(getattr(value, name)) for name in value.__struct_fields__}
+        return fields | {name: f"{fields[name] & MASK:016x}" for name in KEYS if name in fields}
+    return [in_full(item) for item in value] if isinstance(value, tuple) else value

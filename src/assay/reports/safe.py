@@ -26,3 +26,8 @@ def one_line(text: str, width: int) -> str:
     """The text on one line, cut to a width."""
     flat = " ".join(safe(text).split())
     return flat if len(flat) <= width else flat[: max(0, width - 1)] + "…"
+
+
+def many(number: int, thing: str) -> str:
+    """1 file, 2 files."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.safe import one_line, safe
+from assay.reports.safe import many, one_line, safe
 from assay.types import Call, Stream, Summary, Turn
 
 GLYPHS = {
@@ -24,6 +24,7 @@ GLYPHS = {
 }
 UNKNOWN = "–"
 WIDE = 120
+MOST_OF_ID = 18
 COLUMNS = [
     ("began", False), ("stream", False), ("agent", False), ("project", False), ("prompts", True), ("calls", True),
     ("lines", True), ("tests", True), ("commits", True), ("tokens", True), ("USD", True),
@@ -39,13 +40,14 @@ def streams(listed: Sequence[Summary], width: int) -> Table:
     for name, is_number in shown:
         table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
     table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1)
+    length = telling_length([one.id for one in listed])
     for one in listed:
-        cells = stream_cells(one)
+        cells = stream_cells(one, length)
         table.add_row(*(cells[name] for name, _ in shown), cells["title"])
     return table
 
 
-def stream_cells(one: Summary) -> dict[str, Text]:
+def stream_cells(one: Summary, length: int) -> dict[str, Text]:
     facts = msgspec.json.decode(one.facts)
     lines = Text.assemble((f"+{facts['lines_added']}", "green"), " ", (f"-{facts['lines_removed']}", "red"))
     title = Text(one_line(one.title, 200) or "(nobody said anything)")
@@ -53,7 +55,7 @@ def stream_cells(one: Summary) -> dict[str, Text]:
         title = Text.assemble(("file deleted · ", "yellow"), title)
     return {
         "began": Text(moment(one.began_at)),
-        "stream": Text(safe(one.id[:8]), "cyan"),
+        "stream": Text(safe(one.id[:length]), "cyan"),
         "agent": Text(one_line(one.agent, 12)),
         "project": Text(one_line(project(one.project), 18)),
         "prompts": Text(str(one.turns)),
@@ -65,6 +67,14 @@ def stream_cells(one: Summary) -> dict[str, Text]:
         "USD": Text(UNKNOWN if facts["cost_usd"] is None else f"{facts['cost_usd']:.2f}"),
         "title": title,
     }
+
+
+def telling_length(ids: Sequence[str]) -> int:
+    """How much of the ids tells them apart."""
+    length = 8
+    while length < MOST_OF_ID and len({one[:length] for one in ids}) < len(set(ids)):
+        length += 1
+    return length
 
 
 def tests(facts: dict[str, Any]) -> Text:
@@ -100,15 +110,17 @@ def short(number: int) -> str:
 def stream(one: Summary, whole: Stream) -> Group:
     """One stream, turn by turn."""
     facts = msgspec.json.decode(one.facts)
+    lines = f"+{facts['lines_added']} -{facts['lines_removed']} lines in {many(len(facts['lines_by_file']), 'file')}"
+    counts = [many(one.turns, "prompt"), many(facts["tool_calls"], "call"), lines]
     head = Text.assemble(
-        (safe(one.id), "bold cyan"), f"  {safe(one.agent)}  {safe(one.project)}  {safe(one.branch)}\n",
-        f"{moment(one.began_at)} to {moment(one.ended_at)} · {one.turns} prompts · {facts['tool_calls']} calls · ",
-        f"+{facts['lines_added']} -{facts['lines_removed']} lines in {len(facts['lines_by_file'])} files · ",
-        f"{short(sum(facts['tokens'].values()))} tokens · ", cost(facts), "\n",
-    )  # fmt: skip
+        (safe(one.id), "bold cyan"),
+        f"  {safe(one.agent)}  {safe(one.project)}  {safe(one.branch)}\n",
+        f"{moment(one.began_at)} to {moment(one.ended_at)} · {' · '.join(counts)} · ",
+        f"{short(sum(facts['tokens'].values()))} tokens · {cost(facts)}\n",
+    )
     parts: list[Any] = [head]
     for number, turn in enumerate(whole.turns, 1):
-        parts += [turn_head(number, turn), Padding(turn_body(turn), (0, 0, 1, 3))]
+        parts += [turn_head(number, turn), Padding(turn_body(turn, one.project), (0, 0, 1, 3))]
     return Group(*parts)
 
 
@@ -127,21 +139,24 @@ def turn_head(number: int, turn: Turn) -> Text:
     )
 
 
-def turn_body(turn: Turn) -> Group:
-    rows: list[Text] = [Text(f"⚑ {mark.kind} {one_line(mark.detail, 80)}", "yellow") for mark in turn.marks]
-    rows += [call_line(call) for call in turn.calls]
-    if turn.replies:
-        rows.append(Text(safe(turn.replies[-1].text)))
-    return Group(*rows)
+def turn_body(turn: Turn, project: str) -> Group:
+    """What happened, in order; of what the agent said, only its last words whole."""
+    rows = [(mark.at, Text(f"⚑ {mark.kind} {one_line(mark.detail, 80)}", "yellow")) for mark in turn.marks]
+    rows += [(reply.at, Text(f"  {one_line(reply.text, 100)}", "dim")) for reply in turn.replies[:-1]]
+    rows += [(call.at, call_line(call, project)) for call in turn.calls]
+    rows.sort(key=lambda row: row[0])
+    last = [Text(safe(turn.replies[-1].text))] if turn.replies else []
+    return Group(*(text for _, text in rows), *last)
 
 
-def call_line(call: Call) -> Text:
+def call_line(call: Call, project: str) -> Text:
     """A call on one line: how it ended, what it was."""
     glyph, style = GLYPHS[call.status]
     lines = "".join(f" +{edit.added} -{edit.removed}" for edit in call.edits[:1])
     by = f"  ({one_line(call.by, 12)})" if call.by else ""
     checks = "".join(f" {run.purpose} {run.outcome or 'unknown'}" for run in call.runs if run.purpose)
-    what = one_line(call.command or call.target, 100)
+    said = call.command or call.target
+    what = one_line(said.replace(f"{project.rstrip('/')}/", "") if project else said, 100)
     return Text.assemble(
         (f"{glyph} ", style),
         (f"{one_line(call.name, 30)} ", "dim"),
@@ -156,5 +171,5 @@ def doubts(console: Console, skipped: Iterable[tuple[str, int, str]], unreadable
     """A line about what could not be read, where there is anything."""
     count = sum(1 for _ in skipped)
     if count or unreadable:
-        said = [f"{count} skips" if count else "", f"{len(unreadable)} unreadable" if unreadable else ""]
+        said = [many(count, "skip") if count else "", f"{len(unreadable)} unreadable" if unreadable else ""]
         console.print(Text(f"{', '.join(filter(None, said))}: `assay doctor` says where and why", "yellow"))

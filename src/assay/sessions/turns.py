@@ -5,7 +5,7 @@ looks up (open calls, reported tokens, prompts seen) is found again in the turns
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +28,9 @@ NOTHING = (0, 0)
 KEPT: dict[CallKind, tuple[int, int]] = {"agent": (500, 1_500), "ask": (500, 1_500), "plan": (500, 1_500)}
 KEPT |= {"read": NOTHING, "search": NOTHING, "edit": NOTHING, "todo": NOTHING}
 
+MOST_EARLY = 50
+COMMITTERS = frozenset({"git", "jj", "hg"})
+"""They print the ids of commits: of a commit, a cherry-pick, a rebase that goes on."""
 ENDED = frozenset({"ok", "error"})
 """Only what ran to its end tells how its tests went."""
 REPLY_MOST, TARGET_MOST = sum(REPLY), sum(TARGET)
@@ -67,6 +70,8 @@ class Tally(Struct):
     versions: list[str] = []
     branches: list[str] = []
     began_at: str = ""
+    early: dict[str, Result] = {}
+    """Results whose calls were not yet read: some clients write them the other way round."""
 
 
 class Builder:
@@ -197,10 +202,14 @@ class Builder:
         if len(call.target) > TARGET_MOST:
             call = replace(call, target=clip(call.target, *TARGET))
         draft.calls.append(call)
+        if self.tally.early and (early := self.tally.early.pop(call.id, None)):
+            self.result(early)
 
     def result(self, result: Result) -> None:
         place = self.calls.get(result.id)
         if place is None:
+            if len(self.tally.early) < MOST_EARLY:
+                self.tally.early[result.id] = replace(result, output=clip(result.output, *FAILED))
             return
         turn, n = place
         draft = self.drafts[turn]
@@ -235,11 +244,6 @@ class Builder:
             if value and value not in seen and len(seen) < 50:
                 seen.append(value)
 
-    def first_words(self) -> str:
-        """What the first prompt begins with: a title where nobody gave one."""
-        first = next((draft.prompt for draft in self.drafts if draft.prompt), None)
-        return " ".join(first.text[:400].split())[:100] if first else ""
-
     def part(self, agent: str) -> Part:
         """What is known of the stream by now."""
         self.count()
@@ -254,27 +258,35 @@ class Builder:
             forked_from=about.forked_from,
             cwd=about.cwd,
             branch=about.branch,
-            title=about.title or self.first_words(),
+            title=about.title,
+            asked=first_words([draft.prompt for draft in self.drafts]),
             origin=about.origin,
             versions=tuple(tally.versions),
             branches=tuple(tally.branches),
             began_at=tally.began_at or next((draft.at for draft in self.drafts if draft.at), ""),
+            first_at=min((draft.at for draft in self.drafts if draft.at), default=""),
             ended_at=max((draft.ended_at for draft in self.drafts), default=""),
             is_warmup=bool(about.by) and about.is_warmup,
         )
 
 
+def first_words(prompts: Iterable[Prompt | None]) -> str:
+    """What the first prompt begins with, on one line."""
+    first = next((prompt for prompt in prompts if prompt), None)
+    return " ".join(first.text[:400].split())[:100] if first else ""
+
+
 def ended(call: Call, result: Result) -> Call:
     """The call with its result; a later result refines an earlier one."""
-    code = call.exit_code if result.exit_code is None else result.exit_code
+    code = call.exit_code if result.exit_code is None or call.kind != "shell" else result.exit_code
     has_failed = result.status not in ("ok", "open")
     keep = FAILED if has_failed else KEPT.get(call.kind, FINE)
     runs, commits = call.runs, call.commits
     if runs and result.status in ENDED and any(run.purpose for run in runs):
         runs = shell.conclude(runs, code, has_failed, result.output)
         keep = FAILED if has_failed or any(run.outcome == "failed" for run in runs) else CHECKED
-        if any(run.purpose == "commit" for run in runs):
-            commits = shell.commit_ids(result.output) or commits
+    if any(run.program in COMMITTERS and run.mutates for run in runs):
+        commits = shell.commit_ids(result.output) or commits
     if result.commit and not any(one.startswith(result.commit[:7]) for one in commits):
         commits = (*commits, result.commit)
     return replace(

@@ -14,6 +14,8 @@ INTERRUPTED = "[Request interrupted by user"
 PLAN = "Implement the following plan:"
 SAID = re.compile(r"(?:To tell you how to proceed, )?the user said:\s*", re.IGNORECASE)
 AFTER_SAID = re.compile(r"\n\nNote: The user.s next message may contain")
+CLARIFY = "The user wants to clarify these questions"
+ANSWER = re.compile(r"Answer:[ \t]*(\S.*)")
 PREVIOUS = re.compile(r"read the full transcript at:?\s*\S*?([^/\\\s]+)\.jsonl")
 TAG = re.compile(r"\s*<([a-z][a-z0-9_-]*)[^>]*>", re.IGNORECASE)
 NAME = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
@@ -100,6 +102,8 @@ def from_rejection(text: str) -> Said | None:
     if not found:
         return None
     words = AFTER_SAID.split(text[found.end() :])[0].strip()
+    if words.startswith(CLARIFY):
+        words = "\n".join(ANSWER.findall(words)) or "(wants to talk about the questions first)"
     return ("rejection", words) if words else None
 
 

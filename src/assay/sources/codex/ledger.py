@@ -139,7 +139,8 @@ class Ledger(Struct):
             scene.emit(Result(id=part.id, at=scene.at, status=calm, output=piece.text))
         if piece.exit_code is None and (status != "ok" or not piece.text):
             return
-        owner.heard = (owner.heard + piece.text)[-TAIL:]
+        glue = "" if owner.heard.endswith("\n") or not owner.heard else "\n"
+        owner.heard = (owner.heard + glue + piece.text)[-TAIL:]
         if piece.exit_code is not None:
             self.sessions.pop(part.session, None)
         # Scripts seldom print the exit code, so what a command says last may be all that tells how it went.

@@ -125,7 +125,9 @@ def pieces(blocks: list[str]) -> list[Piece]:
             found += results
             continue
         short = len(block) <= _MARK_LENGTH
-        if short and found and (session := _SESSION.match(block.strip())):
+        if short and (session := _SESSION.match(block.strip())):
+            if not found:  # nothing was printed yet, so its block is missing
+                found.append(Piece(text=""))
             found[-1].session = session[1]
         elif short and found and (code := _CODE.match(block.strip())):
             found[-1].exit_code = _number(code[1])

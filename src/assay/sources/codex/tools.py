@@ -74,6 +74,9 @@ def arguments_of(given: Any) -> Any:
     return given if found is None else found
 
 
+_TOLD_BY_END = ("mcp__", "web_search", "web__", "web.")
+
+
 def drafts_of_script(script: str) -> list[Draft]:
     """Calls dug out of an `exec`; one of kind "other" when there is nothing to dig out."""
     found: list[Draft] = []
@@ -87,6 +90,8 @@ def drafts_of_script(script: str) -> list[Draft]:
                 found.append(one)
                 continue
         others.append(dug.tool)
+    if not found and others and all(tool.startswith(_TOLD_BY_END) for tool in others):
+        return []  # their end events tell of them
     return found or [Draft("exec", target=others[0] if others else "")]
 
 

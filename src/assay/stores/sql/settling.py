@@ -55,6 +55,8 @@ class Settled(Struct, frozen=True, kw_only=True):
     stream: StreamFiles
     facts: bytes | None = None
     prompts_at: tuple[str, ...] | None = None
+    asked: str | None = None
+    """What its first own prompt begins with."""
 
 
 class Pieces(Struct, frozen=True, kw_only=True):
@@ -252,8 +254,8 @@ def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
         "files": len(rows),
         "project": about.cwd,
         "branch": about.branch,
-        "title": about.title,
-        "began_at": min(part.began_at for part in parts.values()),
+        "title": about.title or (about.asked if settled.asked is None else settled.asked),
+        "began_at": min(part.first_at or part.began_at for part in parts.values()),
         "ended_at": max(part.ended_at for part in parts.values()),
         "prompts_at": asked,
         "turns": len(msgspec.json.decode(asked)),
