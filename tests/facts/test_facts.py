@@ -367,3 +367,20 @@ def test_sub_agents_are_counted_by_what_they_did_or_spent() -> None:
     call = msgspec.structs.replace(ran(), by="a1")
     spends = tuple(Spend(at="", key=n, model="m", usage=Usage(), by=by) for n, by in enumerate(("a1", "a2", "")))
     assert tools.fact([Turn(calls=(call,), spends=spends)]).agents == 2
+
+
+@pytest.mark.parametrize(
+    ("paths", "files"),
+    [
+        (("a.py",), ["/till/src/a.py"]),
+        (("./src/a.py",), ["/till/src/a.py"]),
+        (("b.py",), ["/till/src/a.py", "b.py"]),
+        (("/till/c.py",), ["/till/c.py", "/till/src/a.py"]),
+        ((".", "..", "*.js", "src/{a,b}.py"), ["/till/src/a.py"]),
+    ],
+)
+def test_a_file_is_named_once_however_commands_say_it(paths: tuple[str, ...], files: list[str]) -> None:
+    command = Call(
+        id="s", at="1", name="Bash", kind="shell", status="ok", runs=(Run(program="touch", mutates=True, paths=paths),)
+    )
+    assert edits.fact([Turn(calls=(edited("/till/src/a.py"), command))]).files == files

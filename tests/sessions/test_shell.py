@@ -100,6 +100,20 @@ def test_powershell_hands_statuses_on_in_its_own_way(command: str, told: str) ->
 
 
 CONCLUDED = [
+    # nothing failed
+    (
+        "mise run test | tail -5",
+        0,
+        False,
+        "test result: ok. 1711 passed; 0 failed; 3 ignored; finished in 5.20s",
+        "passed",
+    ),
+    ("npm test | tail", 0, False, "  12 passing\n  0 failing", "passed"),
+    ("npx playwright test | tail", 0, False, "  0 failed\n  4 passed (3s)", "passed"),
+    ("pytest | tail -1", 0, False, "5 passed, 0 failed in 0.12s", "passed"),
+    ("npm test | tail", 0, False, "Tests: 0 failed, 5 passed, 5 total", None),
+    ("npm test | tail", 0, False, "Tests: 10 failed, 5 passed, 15 total", "failed"),
+    ("pytest | tail -1", 0, False, "1 failed, 5 passed in 0.12s", "failed"),
     ("pytest", 0, False, "", "passed"),
     ("pytest", 1, True, "", "failed"),
     ("pytest", None, True, "", "failed"),

@@ -354,3 +354,42 @@ def test_a_sub_agent_that_only_warmed_up_is_left_out(records: list[Record], is_w
 def test_a_main_file_is_never_a_warmup() -> None:
     part, found = built(*stamped(WARM, TRY, CANCELLED))
     assert (part.is_warmup, [turn.prompt.text for turn in found if turn.prompt]) == (False, ["Warmup"])
+
+
+# --- out of order -------------------------------------------------------------------------------
+
+
+def test_a_result_written_before_its_call_ends_it() -> None:
+    early = answer("t1", "done", patch("/till/price.py", "+one", "+two"))
+    [turn] = turns(user("Go"), early, assistant(calling("t1", "Edit", file_path="/till/price.py"), id="m1"))
+    [call] = turn.calls
+    assert (call.status, call.edits[0].added) == ("ok", 2)
+
+
+def test_only_a_command_has_an_exit_code() -> None:
+    [turn] = turns(
+        user("Go"),
+        assistant(calling("t1", "Read", file_path="/till/price.py"), calling("t2", "Bash", command="ls"), id="m1"),
+        answer("t1", "price"),
+        answer("t2", "price.py"),
+    )
+    assert [call.exit_code for call in turn.calls] == [None, 0]
+
+
+@pytest.mark.parametrize(
+    "command", ["git cherry-pick abc", "git rebase --continue", "git commit -m x", "git revert abc"]
+)
+def test_what_git_committed_is_known_by_its_id(command: str) -> None:
+    said = "[till 1a2b3c4] Mend the till\n 1 file changed, 1 insertion(+)"
+    [turn] = turns(user("Go"), assistant(calling("t1", "Bash", command=command), id="m1"), answer("t1", said))
+    assert turn.calls[0].commits == ("1a2b3c4",)
+
+
+def test_questions_that_the_person_wants_to_talk_about_are_not_their_words() -> None:
+    said = (
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+        "The user wants to clarify these questions. This means they may have more to say.\n"
+        'Questions asked:\n- "Which till?"\n  Answer: the old one\n- "When?"\n  (No answer provided)'
+    )
+    asked = turns(user("Go"), assistant(calling("t1", "AskUserQuestion"), id="m1"), failure("t1", said))
+    assert [turn.prompt.text for turn in asked if turn.prompt] == ["Go", "the old one"]

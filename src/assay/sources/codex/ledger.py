@@ -139,8 +139,7 @@ class Ledger(Struct):
             scene.emit(Result(id=part.id, at=scene.at, status=calm, output=piece.text))
         if piece.exit_code is None and (status != "ok" or not piece.text):
             return
-        glue = "" if owner.heard.endswith("\n") or not owner.heard else "\n"
-        owner.heard = (owner.heard + glue + piece.text)[-TAIL:]
+        owner.heard = (owner.heard + piece.text)[-TAIL:]
         if piece.exit_code is not None:
             self.sessions.pop(part.session, None)
         # Scripts seldom print the exit code, so what a command says last may be all that tells how it went.
@@ -313,7 +312,10 @@ def _only_piece(said: Outcome) -> Piece:
     codes = {piece.exit_code for piece in printed if piece.exit_code is not None}
     sessions = [piece.session for piece in printed if piece.session]
     code = codes.pop() if len(codes) == 1 and not sessions else None
-    return Piece(text=said.text, exit_code=code, session=sessions[-1] if sessions else "")
+    if not sessions:
+        return Piece(text=said.text, exit_code=code)
+    # The line that names the session is the script's own; what the command says next goes on behind its last words.
+    return Piece(text="\n".join(piece.text for piece in printed), session=sessions[-1])
 
 
 def _agent(text: str) -> str:
