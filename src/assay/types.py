@@ -297,7 +297,7 @@ class Scanned(Value, frozen=True):
     bodies: tuple[tuple[int, str, bytes], ...] = ()
     """Number, time and encoded turn."""
     keys: bytes = b""
-    """Its keys, packed as 64-bit integers."""
+    """Its keys, each followed by how complete it is here, packed as 64-bit integers."""
     facts: bytes = b"{}"
     prompts_at: tuple[str, ...] = ()
     unknown: dict[str, int] = {}

@@ -1,5 +1,6 @@
 """A scan reads only what is new, and always ends where a fresh one would."""
 
+import json
 import os
 import random
 import signal
@@ -424,3 +425,33 @@ def test_a_worker_that_is_killed_is_told_plainly_and_nothing_is_lost(
     assert scan.returncode in (0, 2), err
     assert all_gone(store)
     assert settled(streams(big, "--store", store)) == big_found
+
+
+def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
+    def answer(stream: str, output: int) -> dict:
+        usage = {"input_tokens": 1, "output_tokens": output}
+        message = {
+            "id": "m1",
+            "model": "claude-opus-4-5",
+            "content": [{"type": "text", "text": "warp"}],
+            "usage": usage,
+        }
+        return said("assistant", stream, message)
+
+    def said(kind: str, stream: str, message: dict) -> dict:
+        return {
+            "type": kind,
+            "uuid": f"u-{kind}",
+            "sessionId": stream,
+            "timestamp": "2026-03-02T09:00:00Z",
+            "message": message,
+        }
+
+    for stream, output in (("a-cut-off", 3), ("b-whole", 30)):
+        records = [said("user", stream, {"role": "user", "content": "weave"}), answer(stream, output)]
+        (tmp_path / f"{stream}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    store = open_store(f"sqlite:///{tmp_path / 'assay.db'}")
+    scanning.scan(store, discover([tmp_path]), 1, lambda *_: None)
+    tokens = [json.loads(one.facts)["tokens"]["output"] for one in store.streams(None)]
+    store.close()
+    assert sum(tokens) == 30

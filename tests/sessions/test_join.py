@@ -209,7 +209,7 @@ def chained(records: list[Record]) -> list[Record]:
 
 
 def keys_of(stream: Stream | None) -> set[int]:
-    return keys(stream.turns) if stream else set()
+    return set(keys(stream.turns)) if stream else set()
 
 
 def established(found: tuple[Turn, ...]) -> bytes:

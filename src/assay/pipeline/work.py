@@ -3,6 +3,7 @@
 import gc
 from array import array
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -69,7 +70,7 @@ def scanned(path: str, found: Digest) -> Scanned:
         is_stream=is_stream,
         is_continued=found.is_continued,
         bodies=tuple((n, found.turns[n].at, ENCODE(found.turns[n])) for n in sorted(changed)),
-        keys=array("q", sorted(keys(found.turns))).tobytes(),
+        keys=array("q", chain.from_iterable(sorted(keys(found.turns).items()))).tobytes(),
         facts=facts.to_json(facts.establish(turns)) if is_stream else b"{}",
         prompts_at=prompts_at(turns),
         unknown=found.unknown,

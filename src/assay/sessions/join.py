@@ -15,18 +15,27 @@ SAME = 100
 """Replies written at the same time that begin with the same characters are one."""
 
 
-def keys(turns: Iterable[Turn]) -> set[int]:
-    """Identities by which copies of these turns are found in other files."""
-    found: set[int] = set()
+def keys(turns: Iterable[Turn]) -> dict[int, int]:
+    """Identities by which copies of these turns are found in other files, and how complete they are here.
+
+    A response that was cut off while it was written reports fewer output tokens than its whole copy.
+    """
+    found: dict[int, int] = {}
     for turn in turns:
         if turn.prompt:
-            found.add(turn.prompt.key)
-        found.update(spend.key for spend in turn.spends)
-        found.update(call.of for call in turn.calls if call.of)
+            found.setdefault(turn.prompt.key, 0)
+        for call in turn.calls:
+            if call.of:
+                found.setdefault(call.of, 0)
+        for spend in turn.spends:
+            found[spend.key] = max(found.get(spend.key, 0), spend.usage.output)
     return found
 
 
-def precedence(path: str, part: Part) -> tuple[bool, str, str, str]:
+Precedence = tuple[bool, str, str, str]
+
+
+def precedence(path: str, part: Part) -> Precedence:
     """Who owns what several files hold: main agents before sub-agents, then the file begun first."""
     return bool(part.by), part.began_at, part.stream, path
 

@@ -84,6 +84,7 @@ keys = Table(
     TABLES,
     Column("key", BigInteger, primary_key=True, autoincrement=False),
     Column("file_id", Integer, ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+    Column("weight", BigInteger, nullable=False),
     Index("keys_file", "file_id"),
     sqlite_with_rowid=False,
 )

@@ -1,9 +1,9 @@
 """Which streams must be put together anew, from which files, and what in them belongs to others.
 
 A file that copies another one (a resumed, forked or compacted stream) holds the same keys. The
-owner of a key is the file that comes first by `assay.sessions.join.precedence`; all other streams
-leave it out. Since ownership depends only on the files there are, neither the order in which they
-were read nor the number of processes matters.
+owner of a key is the file in which it is most complete, among equals the one that comes first by
+`assay.sessions.join.precedence`; all other streams leave it out. Since ownership depends only on the
+files there are, neither the order in which they were read nor the number of processes matters.
 """
 
 from array import array
@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, update
 
-from assay.sessions.join import precedence
+from assay.sessions.join import Precedence, precedence
 from assay.stores.sql.bulk import add_many
 from assay.stores.sql.schema import files, generation, keys, streams, turns
 from assay.types import Part
@@ -100,11 +100,12 @@ def without_needless_join(connection: Connection, stream: StreamFiles) -> Stream
 
 def index(connection: Connection, ids: set[int]) -> None:
     """Make the keys of changed files findable: all at once and in order, since keys are as good as random."""
-    rows: list[tuple[int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     for some in portions(ids):
         connection.execute(delete(keys).where(keys.c.file_id.in_(some)))
         for file_id, packed in connection.execute(select(files.c.id, files.c.packed_keys).where(files.c.id.in_(some))):
-            rows += [(key, file_id) for key in array("q", packed)]
+            pairs = iter(array("q", packed))
+            rows += [(key, file_id, weight) for key, weight in zip(pairs, pairs, strict=True)]
     if rows:
         add_many(connection, keys, sorted(rows))
 
@@ -194,19 +195,21 @@ def pieces(connection: Connection, stream: StreamFiles) -> Pieces:
 def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]) -> frozenset[int]:
     """Keys of the stream's files that a file of another stream owns."""
     other = keys.alias()
-    pairs = select(keys.c.key, keys.c.file_id, other.c.file_id).join(other, keys.c.key == other.c.key)
+    pairs = select(keys.c.key, keys.c.file_id, keys.c.weight, other.c.file_id, other.c.weight)
+    pairs = pairs.join(other, keys.c.key == other.c.key)
     mine = set(stream.file_ids)
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
     for some in portions(mine):
-        found += [
-            (key, a, b) for key, a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))) if b not in mine
-        ]
-    rank = {row.id: precedence(row.path, PART(row.part)) for row in rows}
-    rank |= {row.id: precedence(row.path, PART(row.part)) for row in rows_of(connection, {b for _, _, b in found})}
-    best: dict[int, tuple[bool, str, str, str]] = {}
-    for key, a, _ in found:
-        best[key] = min(best.get(key, rank[a]), rank[a])
-    return frozenset(key for key, _, b in found if rank[b] < best[key])
+        for key, here, weight, there, its_weight in connection.execute(pairs.where(keys.c.file_id.in_(some))):
+            if there not in mine:
+                found.append((key, (-weight, here), (-its_weight, there)))
+    files_there = rows_of(connection, {there for _, _, (_, there) in found})
+    rank = {row.id: precedence(row.path, PART(row.part)) for row in (*rows, *files_there)}
+    best: dict[int, tuple[int, Precedence]] = {}
+    for key, (weight, here), _ in found:
+        claim = (weight, rank[here])
+        best[key] = min(best.get(key, claim), claim)
+    return frozenset(key for key, _, (weight, there) in found if (weight, rank[there]) < best[key])
 
 
 def leave(connection: Connection, agent: str, stream: str) -> None:

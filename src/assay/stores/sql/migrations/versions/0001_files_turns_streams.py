@@ -75,6 +75,7 @@ def keys() -> None:
         "keys",
         sa.Column("key", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("file_id", sa.Integer, sa.ForeignKey("files.id", ondelete="CASCADE"), primary_key=True),
+        sa.Column("weight", sa.BigInteger, nullable=False),
         sa.Index("keys_file", "file_id"),
         sqlite_with_rowid=False,
     )
