@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+HEAD = 64 << 10
 NOT_AVAILABLE = 69  # EX_UNAVAILABLE in sysexits.h
 
 
@@ -34,35 +35,38 @@ def orjson_row(paths: list[Path]) -> int:
 
 def decode_row(paths: list[Path]) -> int:
     """Every line through assay's own lines and typed decoder; the last usage of each response over all files."""
-    from assay.pipeline.digest import HEAD, claimed, decoder
+    import msgspec
+
     from assay.pipeline.lines import Lines
+    from assay.sources import sources
 
     gc.disable()  # as the readers do
+    known = [(one, msgspec.json.Decoder(one.Record).decode) for one in sources().values()]
     usage: dict[object, object] = {}
     for path in paths:
         with path.open("rb", buffering=0) as file:
-            name = claimed(file.read(HEAD))
+            head = file.read(HEAD)
             file.seek(0)
-            decode = decoder(name).decode
-            last_of = claude_usage if name == "claude_code" else codex_usage
-            for line in Lines(file):
-                if line is not None:
-                    last_of(decode(line), usage)
+            source, decode = next(pair for pair in known if pair[0].claims(head))
+            last = claude_usage if source.AGENT == "claude-code" else codex_usage
+            last(Lines(file), decode, usage)
     return len(usage)
 
 
-def claude_usage(record: Any, usage: dict[object, object]) -> None:
+def claude_usage(lines: Any, decode: Any, usage: dict[object, object]) -> None:
     """The last usage reported for a message wins."""
-    message = record.message
-    if message is not None and message.usage is not None:
-        usage[message.id] = message.usage
+    for line in lines:
+        message = decode(line).message
+        if message is not None and message.usage is not None:
+            usage[message.id] = message.usage
 
 
-def codex_usage(record: Any, usage: dict[object, object]) -> None:
+def codex_usage(lines: Any, decode: Any, usage: dict[object, object]) -> None:
     """A running total that repeats is one report."""
-    payload = record.payload
-    if payload is not None and payload.type == "token_count" and payload.info is not None:
-        usage[repr(payload.info.total_token_usage)] = payload.info
+    for line in lines:
+        payload = decode(line).payload
+        if payload is not None and payload.info is not None:
+            usage[repr(payload.info.total_token_usage)] = payload.info
 
 
 def digest_row(paths: list[Path]) -> int:
