@@ -25,29 +25,49 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def each(items: Iterable[T], work: Callable[[T], R], at_once: int) -> Iterator[R]:
-    """The result of `work` for every item, in the order in which they are done."""
-    if at_once <= 1:
-        yield from map(work, items)
-        return
-    # Forking shares what is imported already; elsewhere than on Linux it is not safe.
-    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    left = iter(items)
-    pool = ProcessPoolExecutor(at_once, mp_context=context, initializer=live_with_parent)
-    try:
-        running: set[Future[R]] = {pool.submit(work, item) for item in islice(left, at_once * WAITING)}
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(work, item) for item in islice(left, len(done))}
-            for future in done:
-                yield future.result()
-    except BrokenProcessPool:
-        raise WorkerLost(
-            "a reading process was killed, perhaps for want of memory; "
-            "what was read is kept, run again, with --jobs 1 if it happens again"
-        ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+class Pool:
+    """Processes that are started with the first work worth it and serve until the pool is closed.
+
+    They are forked where that is safe, which shares what is imported already: so they must start
+    before any thread does, and later work only uses them if they are there.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.running: ProcessPoolExecutor | None = None
+
+    def start(self, at_once: int) -> None:
+        """Start processes, unless one is enough."""
+        if min(at_once, self.most) > 1 and self.running is None:
+            context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+            self.running = ProcessPoolExecutor(
+                min(at_once, self.most), mp_context=context, initializer=live_with_parent
+            )
+
+    def close(self) -> None:
+        """Let the processes go; what they were not yet given is dropped."""
+        if self.running is not None:
+            self.running.shutdown(wait=True, cancel_futures=True)
+            self.running = None
+
+    def each(self, items: Iterable[T], work: Callable[[T], R]) -> Iterator[R]:
+        """The result of `work` for every item, in the order in which they are done."""
+        if self.running is None:
+            yield from map(work, items)
+            return
+        left = iter(items)
+        try:
+            doing: set[Future[R]] = {self.running.submit(work, item) for item in islice(left, self.most * WAITING)}
+            while doing:
+                done, doing = wait(doing, return_when=FIRST_COMPLETED)
+                doing |= {self.running.submit(work, item) for item in islice(left, len(done))}
+                for future in done:
+                    yield future.result()
+        except BrokenProcessPool:
+            raise WorkerLost(
+                "a reading process was killed, perhaps for want of memory; "
+                "what was read is kept, run again, with --jobs 1 if it happens again"
+            ) from None
 
 
 def live_with_parent() -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from assay.errors import Stopped
 from assay.pipeline import work
 from assay.pipeline.discover import File, Found
-from assay.pipeline.pool import each
+from assay.pipeline.pool import Pool
 from assay.pipeline.work import Joining, Task, Unreadable
 from assay.stores.sql import Store
 from assay.stores.sql.settling import Settled, StreamFiles
@@ -18,7 +18,6 @@ ALONE_BYTES = 8 << 20
 """Less than this is read faster than processes are started."""
 BATCH_BYTES, BATCH_FILES = 4 << 20, 64
 SETTLE_AT_ONCE = 200
-WORTH_SPREADING = 50
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
@@ -45,8 +44,9 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
     back = [known[file.name].id for file in found.files if file.name in known and known[file.name].is_gone]
     bytes_read = 0
     unreadable = list(found.closed)
+    pool = Pool(jobs)
     try:
-        for result in read_all(store, changed, known, jobs, progress):
+        for result in read_all(store, changed, known, pool, progress):
             if isinstance(result, Unreadable):
                 unreadable.append((result.path, result.why))
             else:
@@ -54,9 +54,11 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
                 store.keep(result, known.get(result.path))
         store.mark_gone(back, gone=False)
         store.mark_gone(gone, gone=True)
-        settle_all(store, jobs)
+        settle_all(store, pool)
     except KeyboardInterrupt:
         raise Stopped("stopped; what was read is kept, run the same command again to go on") from None
+    finally:
+        pool.close()
     new = sum(file.name not in known for file in changed)
     return Outcome(
         roots=found.roots,
@@ -88,15 +90,16 @@ def vanished(found: Found, known: dict[str, Known]) -> list[int]:
 
 
 def read_all(
-    store: Store, changed: Sequence[File], known: dict[str, Known], jobs: int, progress: Progress
+    store: Store, changed: Sequence[File], known: dict[str, Known], pool: Pool, progress: Progress
 ) -> Iterator[Scanned | Unreadable]:
     """What reading the files gave, in the order in which they are done."""
     offsets = {path: one.place.offset for path, one in known.items()}
     sizes = {file.name: new_bytes(file, offsets.get(file.name, 0)) for file in changed}
     total, done = sum(sizes.values()), 0
-    at_once = min(jobs, len(changed)) if total > ALONE_BYTES else 1
+    if total > ALONE_BYTES:
+        pool.start(len(changed))
     progress(0, total)
-    for results in each(batches(store, changed, known, sizes), read_batch, at_once):
+    for results in pool.each(batches(store, changed, known, sizes), read_batch):
         for result in results:
             done += sizes[result.path]
             yield result
@@ -133,14 +136,13 @@ def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
     return [work.read(task) for task in tasks]
 
 
-def settle_all(store: Store, jobs: int) -> None:
+def settle_all(store: Store, pool: Pool) -> None:
     """Establish the facts of all streams whose files changed, again where another scan kept files meanwhile."""
     while waiting := store.unsettled():
         joined = [one for one in waiting if not one.is_simple]
-        at_once = jobs if len(joined) > WORTH_SPREADING else 1
         settled = chain(
             (Settled(stream=one) for one in waiting if one.is_simple),
-            each((with_files(store, one) for one in joined), settle_one, at_once),
+            pool.each((with_files(store, one) for one in joined), settle_one),
         )
         while some := list(islice(settled, SETTLE_AT_ONCE)):
             if not store.settle(some):
