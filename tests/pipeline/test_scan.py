@@ -455,3 +455,15 @@ def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
     tokens = [json.loads(one.facts)["tokens"]["output"] for one in store.streams(None)]
     store.close()
     assert sum(tokens) == 30
+
+
+def test_what_a_plugin_read_that_is_gone_stays_as_it_is(tmp_path: Path):
+    path = write(tmp_path / "in" / "a.jsonl", *conversation("one", 2))
+    with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
+        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        before = store.streams(None)
+        with store.writing() as connection:
+            connection.exec_driver_sql("UPDATE files SET source = 'aider', version = 'aider@1'")
+        os.utime(path)
+        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        assert store.streams(None) == before

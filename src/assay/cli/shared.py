@@ -48,8 +48,6 @@ class Scanned(Struct, frozen=True):
     store: Store
     outcome: scanning.Outcome
     seconds: float
-    is_usual: bool
-    """No paths were given: the usual places were looked at."""
 
 
 @contextmanager
@@ -65,7 +63,7 @@ def scanned(
         began = time.perf_counter()
         with bar() as progress:
             outcome = scanning.scan(opened, found, jobs or cores(), progress)
-        yield Scanned(opened, outcome, time.perf_counter() - began, not paths)
+        yield Scanned(opened, outcome, time.perf_counter() - began)
     finally:
         opened.close()
 
@@ -139,18 +137,3 @@ def leave_quietly() -> None:
     """Before printing: whoever reads may leave early, as `head` does."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-
-
-__all__ = [
-    "AsJson",
-    "Found",
-    "Jobs",
-    "Paths",
-    "Scanned",
-    "StorePath",
-    "leave_quietly",
-    "moment",
-    "project",
-    "scanned",
-    "usual_places",
-]

@@ -10,6 +10,7 @@ from assay.pipeline import work
 from assay.pipeline.discover import File, Found
 from assay.pipeline.pool import Pool
 from assay.pipeline.work import Joining, Task, Unreadable
+from assay.plugins import names
 from assay.stores.sql import Store
 from assay.stores.sql.settling import Settled, StreamFiles
 from assay.types import Known, Scanned
@@ -72,12 +73,16 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
 
 
 def is_unchanged(file: File, known: Known | None) -> bool:
-    """Whether the folder lists the file just as it was when it was read, by readers like ours."""
-    return (
-        known is not None
-        and (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
-        and known.version == work.version(known.source)
-    )
+    """Whether the folder lists the file just as it was when it was read, by readers like ours.
+
+    What a plugin read that is no longer installed stays as it is: nobody here could read it better.
+    """
+    if known is None:
+        return False
+    if known.source and known.source not in names("sources"):
+        return True
+    is_same = (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
+    return is_same and known.version == work.version(known.source)
 
 
 def vanished(found: Found, known: dict[str, Known]) -> list[int]:

@@ -158,7 +158,7 @@ class Store:
             return settling.settle(connection, settled)
 
     def streams(
-        self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+        self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
     ) -> list[Summary]:
         """Streams that have a file at or below one of the paths, oldest first."""
         some_file = files.alias()
@@ -179,13 +179,15 @@ class Store:
             query = query.where(streams.c.began_at < until)
         if project:
             query = query.where(in_project(project))
+        if prefix:
+            query = query.where(streams.c.id.startswith(prefix, autoescape=True))
         with self.reading() as connection:
             rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
         return [summary(row) for row in rows]
 
     def find(self, prefix: str) -> list[Summary]:
         """Streams whose id begins so."""
-        return [one for one in self.streams(None) if one.id.startswith(prefix)]
+        return self.streams(None, prefix=prefix)
 
     def tally(self, roots: Sequence[str]) -> list[Any]:
         """Lines read and skipped, versions and unknown records of each file at or below the paths."""
@@ -197,11 +199,12 @@ class Store:
             return list(connection.execute(select(*columns).where(below(roots)).order_by(files.c.path)).all())
 
     def skipped(self, roots: Sequence[str]) -> list[tuple[str, int, str]]:
-        """Every skip that is listed: path, line, why; line 0 stands for the whole file."""
+        """Every skip that is listed, of files that are there: path, line, why; line 0 is the whole file."""
         listed = select(files.c.path, skips.c.line, skips.c.why).join(files, files.c.id == skips.c.file_id)
         tails = select(files.c.path, files.c.tail_line, files.c.tail_why).where(files.c.tail_why.is_not(None))
         with self.reading() as connection:
-            rows = [*connection.execute(listed.where(below(roots))), *connection.execute(tails.where(below(roots)))]
+            there = and_(below(roots), files.c.gone_at.is_(None))
+            rows = [*connection.execute(listed.where(there)), *connection.execute(tails.where(there))]
         return sorted((path, line, why) for path, line, why in rows)
 
 
