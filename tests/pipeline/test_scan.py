@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -467,3 +468,39 @@ def test_what_a_plugin_read_that_is_gone_stays_as_it_is(tmp_path: Path):
         os.utime(path)
         scanning.scan(store, discover([path]), 1, lambda *_: None)
         assert store.streams(None) == before
+
+
+def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
+    early = {
+        "type": "system",
+        "subtype": "informational",
+        "uuid": "h",
+        "sessionId": "one",
+        "timestamp": "2020-01-01T00:00:00Z",
+    }
+    path = write(tmp_path / "in" / "a.jsonl", early, *conversation("one", 3))
+    with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
+        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        [stream] = store.streams(None)
+    lasted = datetime.fromisoformat(stream.ended_at) - datetime.fromisoformat(stream.began_at)
+    assert stream.began_at == json.loads(stream.prompts_at)[0]
+    assert lasted.total_seconds() == json.loads(stream.facts)["wall_s"]
+
+
+def test_a_fork_is_called_by_what_was_first_said_in_it(tmp_path: Path):
+    past = conversation("old", 2)
+    copied = [record | {"sessionId": "new"} for record in past]
+    opened = {
+        "type": "queue-operation",
+        "operation": "dequeue",
+        "sessionId": "new",
+        "timestamp": "2026-12-01T00:00:00Z",
+    }
+    own = [record | {"sessionId": "new"} for record in conversation("new", 1, start=500)]
+    write(tmp_path / "in" / "old.jsonl", *past)
+    write(tmp_path / "in" / "new.jsonl", opened, *copied, *own)
+    with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
+        scanning.scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
+        titles = {one.id: one.title for one in store.streams(None)}
+    assert titles["new"] != titles["old"]
+    assert "new" in titles["new"]
