@@ -1,6 +1,5 @@
 """The rows that run inside Python, each in a process of its own: `python -m benchmarks.rows NAME DIR`."""
 
-import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +39,6 @@ def decode_row(paths: list[Path]) -> int:
     from assay.pipeline.lines import Lines
     from assay.sources import sources
 
-    gc.disable()  # as the readers do
     known = [(one, msgspec.json.Decoder(one.Record).decode) for one in sources().values()]
     usage: dict[object, object] = {}
     for path in paths:

@@ -33,3 +33,6 @@ class Stopped(AssayError):
     """Ctrl-C."""
 
     exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("stopped; what was read is kept, run the same command again to go on")

@@ -106,3 +106,10 @@ def test_what_was_not_read_is_named_under_the_table(tmp_path: Path):
     assert "weave the blue scarf" in ran.out
     assert "1 skip" in ran.out
     assert "assay doctor" in ran.out
+
+
+def test_a_file_that_is_no_transcript_is_named_with_what_it_is(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.jsonl").write_bytes(b"\x7fELF\x00\x01")
+    ran = run("streams", tmp_path / "in", "--store", tmp_path / "s.db")
+    assert "x.jsonl is binary data, not a transcript" in " ".join(ran.out.split())

@@ -26,7 +26,7 @@ def opened(path: Path) -> Store:
     return open_store(f"sqlite:///{path}")
 
 
-def read_into(store: Store, *paths: Path) -> scanning.Outcome:
+def read_into(store: Store, *paths: Path) -> scanning.Changes:
     return scanning.scan(store, discover(paths), 1, lambda done, total: None)
 
 

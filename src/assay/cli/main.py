@@ -10,11 +10,9 @@ from typing import Annotated
 import typer
 
 from assay.cli import demo, doctor, show, streams
-from assay.errors import AssayError
+from assay.errors import AssayError, Stopped
 from assay.reports.safe import safe
 
-STOPPED = 130
-KEPT = "stopped; what was read is kept, run the same command again to go on"
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
@@ -53,15 +51,15 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except SystemExit as leaving:
-        if leaving.code == STOPPED:  # the command line library takes Ctrl-C for itself
-            print(f"assay: {KEPT}", file=sys.stderr)
+        if leaving.code == Stopped.exit_code:  # the command line library takes Ctrl-C for itself
+            print(f"assay: {Stopped()}", file=sys.stderr)
         raise
     except AssayError as error:
         print(f"assay: {safe(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print(f"assay: {KEPT}", file=sys.stderr)
-        sys.exit(STOPPED)
+        print(f"assay: {Stopped()}", file=sys.stderr)
+        sys.exit(Stopped.exit_code)
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise

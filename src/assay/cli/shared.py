@@ -42,18 +42,18 @@ AGO = re.compile(r"(\d+)([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-class Scanned(Struct, frozen=True):
+class UpToDate(Struct, frozen=True):
     """An open store that is up to date, and what bringing it there took."""
 
     store: Store
-    outcome: scanning.Outcome
+    outcome: scanning.Changes
     seconds: float
 
 
 @contextmanager
 def scanned(
     paths: Sequence[Path] | None, store: str | None, jobs: int, *, may_be_empty: bool = False
-) -> Iterator[Scanned]:
+) -> Iterator[UpToDate]:
     """Read what is new, then hand out the store; without paths, from where the agents keep transcripts."""
     found = discover(paths) if paths else usual()
     opened = open_store(store_url(store, os.environ))
@@ -63,7 +63,7 @@ def scanned(
         began = time.perf_counter()
         with bar() as progress:
             outcome = scanning.scan(opened, found, jobs or cores(), progress)
-        yield Scanned(opened, outcome, time.perf_counter() - began)
+        yield UpToDate(opened, outcome, time.perf_counter() - began)
     finally:
         opened.close()
 

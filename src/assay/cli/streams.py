@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, Scanned, StorePath, leave_quietly, moment, project, scanned
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_quietly, moment, project, scanned
 from assay.reports import machine, terminal
-from assay.reports.safe import many
+from assay.reports.safe import many, safe
 from assay.types import Summary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
@@ -41,7 +41,7 @@ def streams(
             show(found, listed)
 
 
-def as_bytes(found: Scanned, listed: list[Summary]) -> bytes:
+def as_bytes(found: UpToDate, listed: list[Summary]) -> bytes:
     """The JSON."""
     files = [row for row in found.store.tally(found.outcome.roots) if row.gone_at is None]
     read = sum(row.lines_read for row in files)
@@ -66,17 +66,22 @@ def as_bytes(found: Scanned, listed: list[Summary]) -> bytes:
     )
 
 
-def nothing(found: Scanned) -> str:
+def nothing(found: UpToDate) -> str:
     """Why there is nothing to list."""
     there = len(found.store.streams(found.outcome.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
     if found.outcome.unreadable:
         return f"{many(len(found.outcome.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
+    foreign = [(path, why) for path, line, why in found.store.skipped(found.outcome.roots) if not line]
+    if foreign:
+        path, why = foreign[0]
+        more = f", and {many(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
+        return f"no streams here: {safe(path)} is {why}{more}"
     return "no streams here; `assay doctor` says what was found, `assay demo` shows bundled examples"
 
 
-def show(found: Scanned, listed: list[Summary]) -> None:
+def show(found: UpToDate, listed: list[Summary]) -> None:
     """The table."""
     console = Console()
     if not listed:

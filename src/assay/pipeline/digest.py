@@ -116,7 +116,7 @@ def not_a_transcript(file: FileIO, head: bytes, place: Place) -> Digest:
         total += block.count(b"\n", 0, got)
         read, last = read + got, block[got - 1]
     total += bool(read) and last != 10
-    why = kind_of(head) if read else "empty file"
+    why = kind_of(head) if read else "an empty file"
     return Digest(
         source="",
         place=place,

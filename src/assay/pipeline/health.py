@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.pipeline.discover import usual_roots
-from assay.pipeline.scan import Outcome
+from assay.pipeline.scan import Changes
 from assay.stores.sql import Store
 from assay.types import Part
 
@@ -63,7 +63,7 @@ class Health(Struct, frozen=True, kw_only=True):
     cleanup: list[Cleanup]
 
 
-def examine(store: Store, outcome: Outcome, env: Mapping[str, str], home: Path) -> Health:
+def examine(store: Store, outcome: Changes, env: Mapping[str, str], home: Path) -> Health:
     """All that a person may want to know before trusting a number."""
     rows = store.tally(outcome.roots)
     skips = store.skipped(outcome.roots)
@@ -94,7 +94,7 @@ def examine(store: Store, outcome: Outcome, env: Mapping[str, str], home: Path) 
     )
 
 
-def places(outcome: Outcome, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[Where]:
+def places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[Where]:
     """Every usual folder and every root of this scan, with what lies in it."""
     known = {str(root): agent for agent, roots in usual_roots(env, home).items() for root in roots}
     roots = dict.fromkeys([*known, *outcome.roots])

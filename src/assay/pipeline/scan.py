@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 """Called with the bytes done and the bytes there are."""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Changes(Struct, frozen=True, kw_only=True):
     """What a scan did."""
 
     roots: tuple[str, ...]
@@ -37,7 +37,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """Files and folders that could not be opened, and why."""
 
 
-def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
+def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Changes:
     """Read new and changed files, note vanished ones, settle the streams they belong to."""
     known = store.known(found.roots)
     changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
@@ -57,11 +57,11 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Outcome:
         store.mark_gone(gone, gone=True)
         settle_all(store, pool)
     except KeyboardInterrupt:
-        raise Stopped("stopped; what was read is kept, run the same command again to go on") from None
+        raise Stopped from None
     finally:
         pool.close()
     new = sum(file.name not in known for file in changed)
-    return Outcome(
+    return Changes(
         roots=found.roots,
         files=len(found.files),
         new=new,

@@ -1,6 +1,5 @@
 """What a worker process does with one file: read it, establish its facts, hand back rows to keep."""
 
-import gc
 from array import array
 from collections.abc import Sequence
 from itertools import chain
@@ -9,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assay import facts
+from assay import facts, sessions
 from assay.pipeline.digest import Counts, Digest, digest
 from assay.sessions.join import Piece, join, keys
 from assay.sessions.turns import first_words
@@ -38,17 +37,11 @@ class Unreadable(Struct, frozen=True, kw_only=True):
 
 def read(task: Task) -> Scanned | Unreadable:
     """Read one file; a file that can't be read is an answer, not an error."""
-    was_on = gc.isenabled()
-    gc.disable()  # nothing here makes cycles, and looking for them takes a fifth of the time
     try:
         found = digest(Path(task.path), restored(task.before) if task.before else None)
     except OSError as error:
         return Unreadable(path=task.name or task.path, why=error.strerror or str(error))
-    else:
-        return scanned(task.name or task.path, found)
-    finally:
-        if was_on:
-            gc.enable()
+    return scanned(task.name or task.path, found)
 
 
 def scanned(path: str, found: Digest) -> Scanned:
@@ -95,8 +88,9 @@ def restored(before: Scanned) -> Digest:
 
 
 def version(name: str) -> str:
-    """Changes when the file would be read, or its facts established, in another way."""
-    return f"{name}@{source(name).VERSION};{facts.version()}" if name else f"none;{facts.version()}"
+    """Changes when the file would be read, its turns folded or its facts established in another way."""
+    read_by = f"{name}@{source(name).VERSION}" if name else "none"
+    return f"{read_by};sessions@{sessions.VERSION};{facts.version()}"
 
 
 def prompts_at(turns: Sequence[Turn]) -> tuple[str, ...]:
