@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
@@ -89,7 +90,8 @@ def set_up(engine: Engine, where: str) -> None:
     with engine.connect().execution_options(reads=True) as connection:
         driver = connection.connection.driver_connection
         if isinstance(driver, sqlite3.Connection):
-            driver.execute("PRAGMA journal_mode=WAL")
+            with suppress(sqlite3.OperationalError):  # locked: another scan sets the same mode at this moment
+                driver.execute("PRAGMA journal_mode=WAL")
     with engine.begin() as connection:
         if schema_version(connection):  # somebody else was faster
             refuse_newer(schema_version(connection), where)
