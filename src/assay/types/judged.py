@@ -1,0 +1,194 @@
+"""What is said of sessions: boundaries, judgements, and a session as everybody reads it."""
+
+from typing import Any, Literal
+
+from assay.types.value import Row, Value
+
+Intent = Literal["question", "investigation", "review", "plan", "small_change", "bug_fix", "feature", "refactor"]
+
+BoundarySignal = Literal[
+    "conversation",  # a new conversation: its context is empty
+    "clear",  # /clear
+    "topic",  # judge 1: the topic shifts
+    "commit",  # a commit of the session's files, and the next prompt does not go on with them
+    "person",  # somebody split here
+]
+
+JoinSignal = Literal[
+    "merge",  # anti-fragmentation: soon after, on the same files
+    "plan",  # an accepted plan was carried into a new conversation
+    "person",  # somebody merged here
+]
+
+FailureKind = Literal["unresolved_error", "frustration", "scope_abandoned", "iteration_loop"]
+EvidenceKind = Literal["explicit", "silent", "failure"]
+JudgeStatus = Literal["ok", "no_goal", "ungraded", "opted_out", "trivial"]
+ReworkState = Literal["yes", "no", "open", "unknown", "not_judged"]
+Correction = Literal["split", "merge", "rename"]
+
+
+class Gap(Value, frozen=True):
+    """What the topic judge says of the step from one prompt to the next."""
+
+    turn: int
+    """Index of the turn after the gap."""
+    is_shift: bool
+    confidence: float
+    """Probability that a new goal begins here."""
+    evidence: str
+
+
+class Boundary(Row, frozen=True):
+    """Why a session began."""
+
+    signal: BoundarySignal
+    confidence: float
+    evidence: str
+
+
+class Join(Row, frozen=True):
+    """Why a session goes on where another one, `id`, had begun."""
+
+    id: str
+    signal: JoinSignal
+    confidence: float
+    evidence: str
+
+
+class Entry(Row, frozen=True):
+    """A line of the ledger: a boundary, a join, or a commit after which the work went on."""
+
+    at: str
+    agent: str
+    stream: str
+    session: str
+    """The session that began, was joined, or went on."""
+    signal: str
+    effect: Literal["began", "joined", "went_on"]
+    confidence: float
+    evidence: str
+
+
+class Segment(Value, frozen=True):
+    """A run of turns of one stream after one goal; most sessions are one segment."""
+
+    id: str
+    """Of its first turn; a session has the id of its first segment."""
+    agent: str
+    stream: str
+    project: str
+    first: int
+    last: int
+    """Indexes of its first and last turn in the stream."""
+    began_at: str
+    ended_at: str
+    boundary: Boundary
+    files: tuple[str, ...] = ()
+    continues: str = ""
+    """Stream whose accepted plan opened this one."""
+    cleared_at: str = ""
+    """When /clear was given, for a stream that begins with it."""
+    went_on: tuple[Entry, ...] = ()
+    """Commits inside after which the work went on."""
+
+
+class Citation(Row, frozen=True):
+    """A turn of the session, counted from 1, and words that stand in it."""
+
+    turn: int
+    quote: str
+
+
+class Failure(Row, frozen=True):
+    """A failure signal in the final turns."""
+
+    kind: FailureKind
+    turn: int
+    quote: str
+
+
+class Reason(Row, frozen=True):
+    """One piece of evidence behind a judgement: `weight` is what it adds to the log-odds of completion."""
+
+    kind: str
+    turn: int
+    quote: str
+    weight: float
+
+
+class LanguageJudgement(Row, frozen=True):
+    """What the language judge says."""
+
+    natural: str | None
+    """ISO 639-1 code of what the person writes."""
+    programming: str | None
+
+
+class RubricJudgement(Row, frozen=True):
+    """What the rubric judge says; without an intent there is no goal."""
+
+    intent: Intent | None
+    checks: dict[str, bool | None]
+    """`None`: not applicable to the intent."""
+    grade: str | None
+    title: str
+    summary: str
+    reasons: tuple[Reason, ...] = ()
+
+
+class OutcomeJudgement(Row, frozen=True):
+    """What the outcome judge says; `goal_complete` is `None` where it says nothing, and `ungraded` why."""
+
+    goal_complete: bool | None
+    confidence: float | None
+    evidence: EvidenceKind | None
+    citations: tuple[Citation, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    ungraded: str = ""
+
+
+class Session(Row, frozen=True):
+    """A session as it is scored, listed and shown: what DESIGN calls "what machines read"."""
+
+    id: str
+    agent: str
+    project: str
+    branch: str
+    models: list[str]
+    streams: list[str]
+    started_at: str
+    ended_at: str
+    prompts_at: list[str]
+    boundary: Boundary
+    merged_from: list[Join]
+    facts: dict[str, Any]
+    language: str | None
+    programming_language: str | None
+    intent: Intent | None
+    judge_status: JudgeStatus
+    ungraded_reason: str | None
+    goal_complete: bool | None
+    confidence: float | None
+    evidence: EvidenceKind | None
+    citations: list[Citation]
+    reasons: list[Reason]
+    crushed: bool | None
+    title: str
+    summary: str
+    grade: str | None
+    checks: dict[str, bool | None]
+    judge_versions: dict[str, str]
+
+
+class Corrected(Value, frozen=True):
+    """A person's correction of the ledger; it wins over every later run.
+
+    `turn` is the id of the turn it is about: the first of what is split off, merged or renamed.
+    """
+
+    kind: Correction
+    turn: str
+    into: str = ""
+    """For a merge: id of a turn of the session it goes on."""
+    title: str = ""
+    at: str = ""
