@@ -1,16 +1,191 @@
-"""Where things are kept and which settings hold: flags, else `ASSAY_*` in the environment, else defaults."""
+"""Which settings hold: flags, else `ASSAY_*` in the environment, else the project's `assay.toml`, else the user's.
+
+Every key is a field of `Config`, and its description is what an error message asks for.
+"""
 
 import os
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
+from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
-from platformdirs import user_data_path
+import msgspec
+from msgspec import Meta, Struct
+from platformdirs import user_config_path, user_data_path
 
 from assay.errors import BadInput
 
+NAME = "assay.toml"
+LOCALTIME = "/etc/localtime"
+PLAIN = re.compile(r"[\w.-]{1,60}", re.ASCII)
+MOST_SHOWN = 60
+
+
+class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where sessions begin, and when two are one."""
+
+    commit: Annotated[
+        Literal["confirm", "hard", "off"],
+        Meta(description='"confirm", "hard" or "off"'),
+    ] = "confirm"
+    merge_minutes: Annotated[
+        float,
+        Meta(ge=0, le=10_080, description="a number of minutes, 0 to 10080 (a week)"),
+    ] = 10.0
+    merge_overlap: Annotated[
+        float,
+        Meta(gt=0, le=1, description="a share of files above 0 and up to 1"),
+    ] = 0.5
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every setting."""
+
+    store: Annotated[str, Meta(description="a file path or a sqlite:/// URL")] = ""
+    timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
+    """Empty: the machine's own."""
+    judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"
+    boundaries: Boundaries = Boundaries()
+
+
+def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
+    """The settings that hold in a folder; a flag that is `None` was not given."""
+    found: dict[str, object] = {}
+    for path in config_files(env, cwd):
+        found |= read(path)
+    for name in keys():
+        if value := env.get(variable := f"ASSAY_{flat(name).upper()}"):
+            found[name] = checked(name, value, f"{variable} = {shown(value)}", strict=False)
+    known = {flat(name): name for name in keys()}
+    for flag, given in flags.items():
+        if given is not None:
+            found[known[flag]] = checked(known[flag], given, f"--{flag.replace('_', '-')} {shown(given)}")
+    return msgspec.convert(nested(found), Config)
+
+
+def config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    """The files that hold here, the user's first."""
+    chosen = env.get("ASSAY_CONFIG")
+    user = Path(chosen).absolute() if chosen else user_config_path("assay") / NAME
+    if chosen or os.path.isfile(user):
+        yield user
+    near = (folder / NAME for folder in (cwd.absolute(), *cwd.absolute().parents))
+    project = next((path for path in near if os.path.isfile(path)), None)
+    if project and os.path.realpath(project) != os.path.realpath(user):
+        yield project
+
+
+def read(path: Path) -> dict[str, object]:
+    """What a file sets, by dotted name."""
+    try:
+        given = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path}: can't be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    except RecursionError:
+        raise BadInput(f"{path}: is nested too deeply to be a config file") from None
+    except ValueError as error:  # a fault of its grammar, or a number of thousands of digits
+        raise BadInput(f"{path}: is no valid TOML: {error}") from None
+    found = {
+        name: checked(name, value, f"{path}: {name} = {shown(value)}") for name, value in spread(given, f"{path}: ")
+    }
+    if store := found.get("store"):
+        found["store"] = beside(path, str(store))
+    return found
+
+
+def beside(path: Path, store: str) -> str:
+    """A store as a file names it: a relative path is meant from that file's folder."""
+    return store if "://" in store or store.startswith("~") else str(path.parent / store)
+
+
+def spread(given: Mapping[str, object], where: str, within: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted names and values; an unknown key is an error that suggests the closest known one."""
+    for key, value in given.items():
+        name = f"{within}{key}"
+        if name in keys():
+            yield name, value
+        elif name in sections() and isinstance(value, dict):
+            yield from spread(value, where, f"{name}.")
+        elif name in sections():
+            inside = ", ".join(one.removeprefix(f"{name}.") for one in keys() if one.startswith(f"{name}."))
+            raise BadInput(f"{where}{name} = {shown(value)}: give a table [{name}] with any of {inside}")
+        else:
+            raise BadInput(f"{where}{unknown(name)}")
+
+
+def unknown(name: str) -> str:
+    """That a key is not known, and which one may have been meant."""
+    by_end = {known.rpartition(".")[2]: known for known in keys()} | {known: known for known in (*keys(), *sections())}
+    close = get_close_matches(name, by_end, n=1) or get_close_matches(name.rpartition(".")[2], by_end, n=1)
+    meant = f"did you mean {by_end[close[0]]}? " if close else ""
+    said = name if PLAIN.fullmatch(name) else shown(name)
+    return f"{said} is not a known key; {meant}known: {', '.join(keys())}"
+
+
+def checked(name: str, value: object, what: str, *, strict: bool = True) -> object:
+    """A value of the type its key asks for; strings from the environment may stand for numbers."""
+    wanted = keys()[name]
+    try:
+        found: object = msgspec.convert(value, wanted, strict=strict)
+    except msgspec.ValidationError:
+        allowed = next(meta.description for meta in wanted.__metadata__ if isinstance(meta, Meta))
+        raise BadInput(f"{what}: give {allowed}") from None
+    if name == "timezone" and found and zone_named(str(found)) is None:
+        raise BadInput(f"{what}: no such time zone; give an IANA name such as Europe/Berlin")
+    return found
+
+
+@cache
+def keys() -> dict[str, Any]:
+    """The type of every setting, by dotted name."""
+    return dict(keys_of(Config))
+
+
+def sections() -> set[str]:
+    """Names of the tables in which keys stand."""
+    return {name.rpartition(".")[0] for name in keys()} - {""}
+
+
+def keys_of(struct: type[Struct], within: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted names and types of the fields, those of sections included."""
+    for field in msgspec.structs.fields(struct):
+        if isinstance(field.type, type) and issubclass(field.type, Struct):
+            yield from keys_of(field.type, f"{within}{field.name}.")
+        else:
+            yield f"{within}{field.name}", field.type
+
+
+def flat(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def nested(found: Mapping[str, object]) -> dict[str, Any]:
+    """Values by dotted name, as tables in tables."""
+    tables: dict[str, Any] = {}
+    for name, value in found.items():
+        *path, key = name.split(".")
+        table = tables
+        for section in path:
+            table = table.setdefault(section, {})
+        table[key] = value
+    return tables
+
+
+def shown(value: object) -> str:
+    """A value for a message: on one line, never long."""
+    said = repr(value)
+    return said if len(said) <= MOST_SHOWN else f"{said[:MOST_SHOWN]}…"
+
 
 def store_url(given: str | None, env: Mapping[str, str]) -> str:
-    """The store to use: a path or `sqlite:///` URL given by flag or `ASSAY_STORE`, else the user's own."""
+    """The store to use: a path or `sqlite:///` URL that was given (`Config.store` too), else the user's own."""
     chosen = given or env.get("ASSAY_STORE") or str(user_data_path("assay") / "assay.db")
     if chosen.startswith("sqlite:///"):
         chosen = chosen.removeprefix("sqlite:///")
@@ -23,3 +198,52 @@ def store_url(given: str | None, env: Mapping[str, str]) -> str:
     if path.is_dir():
         raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
     return f"sqlite:///{os.path.abspath(path)}"
+
+
+# --- time zones -----------------------------------------------------------------------------------
+
+
+class Local(tzinfo):
+    """The clock of this machine, for one whose zone has no name we can find."""
+
+    def utcoffset(self, at: datetime | None) -> timedelta | None:
+        return here(at).utcoffset() if at else None
+
+    def dst(self, at: datetime | None) -> timedelta | None:  # noqa: ARG002 (nobody asks, but a tzinfo has it)
+        return None
+
+    def tzname(self, at: datetime | None) -> str | None:
+        return here(at).tzname() if at else None
+
+    def fromutc(self, at: datetime) -> datetime:
+        local = here(at.replace(tzinfo=UTC))
+        first = local.replace(tzinfo=self, fold=0)
+        return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
+
+
+def here(at: datetime) -> datetime:
+    """A time on this machine's clock; one that the system can't reckon with is taken as UTC."""
+    plain = at.replace(tzinfo=None) if isinstance(at.tzinfo, Local) else at
+    try:
+        return plain.astimezone()
+    except (OverflowError, OSError, ValueError):
+        return plain.replace(tzinfo=UTC)
+
+
+def zone(config: Config, env: Mapping[str, str] = os.environ) -> tzinfo:
+    """The time zone in which days begin."""
+    return zone_named(config.timezone) or local_zone(env)
+
+
+def local_zone(env: Mapping[str, str]) -> tzinfo:
+    """The machine's own: by the name that `TZ` or /etc/localtime has for it, else by its clock."""
+    name = env.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
+    return zone_named(name.rpartition("zoneinfo/")[2]) or Local()
+
+
+def zone_named(name: str) -> ZoneInfo | None:
+    """The zone of an IANA name, or `None`."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (LookupError, ValueError, OSError):  # not there; a path; a folder of zones
+        return None

@@ -9,6 +9,7 @@ Takes turns; gives facts; imports types, errors, plugins and `sessions`. Facts d
 from collections.abc import Sequence
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import msgspec
 
@@ -27,12 +28,17 @@ def establish(turns: Sequence[Turn]) -> dict[str, Fact]:
     return {name: module.fact(turns) for name, module in modules()}
 
 
+def flat(facts: dict[str, Fact]) -> dict[str, Any]:
+    """The fields of all facts side by side, as plain values."""
+    fields: dict[str, Any] = {}
+    for fact in facts.values():
+        fields.update(msgspec.to_builtins(fact))
+    return fields
+
+
 def to_json(facts: dict[str, Fact]) -> bytes:
     """The facts as one flat JSON object."""
-    flat: dict[str, object] = {}
-    for fact in facts.values():
-        flat.update(msgspec.to_builtins(fact))
-    return msgspec.json.encode(flat)
+    return msgspec.json.encode(flat(facts))
 
 
 @cache

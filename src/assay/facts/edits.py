@@ -1,8 +1,8 @@
 """Lines added and removed per file, from patches, and the files that were written."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls, is_mutating, made_edits
+from assay.sessions.calls import all_calls, files_written, made_edits, shell_paths
 from assay.types import Fact, Turn
 
 VERSION = 1
@@ -25,22 +25,14 @@ def fact(turns: Sequence[Turn]) -> Edits:
         for edit in made_edits(call) if call.edits else ():
             added, removed = lines.get(edit.path, (0, 0))
             lines[edit.path] = (added + edit.added, removed + edit.removed)
-        if call.runs and is_mutating(call):
-            files.update(path for run in call.runs for path in run.paths)
-    files = {path for path in files if is_named(path, lines)}
+        if call.runs:
+            files.update(shell_paths(call))
     added = sum(pair[0] for pair in lines.values())
     removed = sum(pair[1] for pair in lines.values())
     return Edits(
         lines_added=added,
         lines_removed=removed,
         net_lines=added - removed,
-        files=sorted(files | lines.keys()),
+        files=sorted(files_written(lines.keys(), files)),
         lines_by_file=dict(sorted(lines.items())),
     )
-
-
-def is_named(path: str, known: Iterable[str]) -> bool:
-    """Whether it is a file of its own: no pattern, no folder, not a known file said in short."""
-    if path.strip("./") == "" or any(sign in path for sign in "*?[{"):
-        return False
-    return path.startswith("/") or not any(one.endswith(f"/{path.removeprefix('./')}") for one in known)

@@ -1,6 +1,6 @@
 """Questions that several facts and judges ask of tool calls."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from assay.types import Call, Edit, Turn
 
@@ -36,3 +36,29 @@ def net_lines(turns: Iterable[Turn]) -> tuple[int, int]:
             added += edit.added
             removed += edit.removed
     return added, removed
+
+
+def shell_paths(call: Call) -> Iterator[str]:
+    """What its shell commands wrote, as far as it can be read off them."""
+    if is_mutating(call):
+        for run in call.runs:
+            yield from run.paths
+
+
+def files_written(edited: Set[str], by_shell: Iterable[str]) -> set[str]:
+    """The files behind the paths of edits and of shell commands."""
+    return {*edited, *(path for path in by_shell if is_named(path, edited))}
+
+
+def is_named(path: str, known: Iterable[str]) -> bool:
+    """Whether it is a file of its own: no pattern, no folder, not a known file said in short."""
+    if path.strip("./") == "" or any(sign in path for sign in "*?[{"):
+        return False
+    return path.startswith("/") or not any(one.endswith(f"/{path.removeprefix('./')}") for one in known)
+
+
+def made_commit(call: Call) -> bool:
+    """Whether it committed: git printed an id, or a commit command ran and is not known to have failed."""
+    if call.status not in ENDED:
+        return False
+    return bool(call.commits) or any(run.purpose == "commit" and run.outcome != "failed" for run in call.runs)

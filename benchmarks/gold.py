@@ -1,0 +1,105 @@
+"""How well `assay score` agrees with labelled streams, beside baselines that read nothing or little.
+
+`python -m benchmarks.gold [GOLD.jsonl] [--corpus DIR] [--score SCORE.json] [--json]`. Asserts nothing.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+
+from benchmarks.findings import Findings, findings
+from benchmarks.labelled import match, transcripts
+from benchmarks.tables import tables
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+BAD_INPUT = 2
+LEAST_WIDTH = 120
+
+
+def leave(why: str) -> NoReturn:
+    print(f"benchmarks.gold: {why}", file=sys.stderr)
+    sys.exit(BAD_INPUT)
+
+
+def labels(file: Path) -> list[dict[str, Any]]:
+    """The labelled streams, one a line."""
+    if not file.is_file():
+        leave(f"no labels at {file}; name a file of labelled streams: python -m benchmarks.gold GOLD.jsonl")
+    found = []
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            leave(f"{file}, line {number} is not JSON ({error}); give one labelled stream a line")
+    return found
+
+
+def scored(corpus: Path) -> bytes:
+    """What `assay score` prints for these transcripts, with a store of its own and nobody's settings."""
+    if not corpus.is_dir():
+        leave(f"no transcripts at {corpus}; give their folder with --corpus, or what assay said of them with --score")
+    with tempfile.TemporaryDirectory(prefix="assay-gold-") as home:
+        env = {"HOME": home, "PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT / "src")}
+        argv = [sys.executable, "-m", "assay", "score", str(corpus.resolve()), "--json", "--store", f"{home}/store.db"]
+        done = subprocess.run(argv, env=env, cwd=home, capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        leave(f"`assay score` ended with {done.returncode}:\n{said}")
+    return done.stdout
+
+
+def report(file: Path | None, corpus: Path) -> dict[str, Any]:
+    """A report that is there, else a new one."""
+    if file is not None and not file.is_file():
+        leave(f"no report at {file}; make one: assay score {corpus} --json > {file}")
+    try:
+        read = json.loads(file.read_bytes() if file else scored(corpus))
+    except ValueError as error:
+        leave(f"{file or 'what `assay score --json` printed'} is not JSON: {error}")
+    if not isinstance(read, dict) or "sessions" not in read:
+        leave(f"{file or 'what `assay score --json` printed'} has no sessions; give what `assay score --json` prints")
+    return read
+
+
+def measured(gold: Path, corpus: Path, score: Path | None) -> Findings:
+    """Labels, report and transcripts, compared."""
+    lines = labels(gold)
+    said = report(score, corpus)
+    read = transcripts(corpus, (line["file"] for line in lines)) if corpus.is_dir() else {}
+    return findings(match(lines, said["sessions"], read), said.get("judge") or {})
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gold", description=__doc__)
+    parser.add_argument("gold", type=Path, nargs="?", default=SHARED / "gold" / "dev.jsonl", help="labelled streams")
+    parser.add_argument("--corpus", type=Path, default=SHARED / "corpus", help="the transcripts they are labels of")
+    parser.add_argument("--score", type=Path, help="what `assay score CORPUS --json` printed; else it is run")
+    parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
+    found = measured(args.gold, args.corpus, args.score)
+    if args.json:
+        print(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, LEAST_WIDTH)
+    console.print(f"{args.gold.name}, judged by {found.judge.get('backend', 'nobody named')}", markup=False)
+    for one in tables(found):
+        console.print(one)
+
+
+if __name__ == "__main__":
+    main()

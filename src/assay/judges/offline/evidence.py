@@ -1,0 +1,222 @@
+"""Evidence about the outcome, piece by piece: what the person said, what was done, how the agent put it."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from msgspec import Struct
+
+from assay.judges.offline.story import Check, Scene, Story
+from assay.sessions import speech
+from assay.sessions.ending import BROKEN, tail
+from assay.types import Intent, Prompt
+
+CHANGES: frozenset[Intent] = frozenset({"small_change", "bug_fix", "feature", "refactor"})
+READS: frozenset[Intent] = frozenset({"question", "investigation", "review"})
+VERIFIED: frozenset[Intent] = frozenset({"bug_fix", "feature", "refactor"})
+LONG_ANSWER = 400
+OPENING = 160
+QUESTION = re.compile(r"[?？]\W*\Z")
+LINES = re.compile(r"\n+")
+
+
+class Found(Struct, frozen=True):
+    """A piece of evidence; `share` scales its weight."""
+
+    kind: str
+    turn: int
+    quote: str = ""
+    share: float = 1.0
+
+
+def collect(story: Story, intent: Intent, after: Prompt | None) -> Iterator[Found]:
+    """All evidence of a session."""
+    return chain(
+        how_it_ended(story, intent),
+        what_was_said(story, intent),
+        what_came_next(after, len(story.scenes)),
+        what_was_changed(story, intent),
+        what_was_checked(story, intent),
+        what_landed(story),
+        what_was_planned(story, intent),
+        how_it_was_told(story, intent),
+    )
+
+
+def how_it_ended(story: Story, intent: Intent) -> Iterator[Found]:
+    """A broken ending, and a conclusion that was given before it."""
+    end = story.ending
+    if end.kind not in BROKEN:
+        return
+    yield Found(end.kind, end.turn, end.quote)
+    before = [scene for scene in story.scenes if scene.number < end.turn and len(scene.reply.text) > LONG_ANSWER]
+    if intent in READS and before:
+        yield Found("concluded_before", before[-1].number, tail(before[-1].reply.text))
+
+
+def what_was_said(story: Story, intent: Intent) -> Iterator[Found]:
+    """The person's last words, and complaints before them."""
+    asked = [scene for scene in story.scenes if scene.turn.prompt and scene.turn.prompt.kind != "shell"]
+    if len(asked) < 2:
+        return
+    last = asked[-1]
+    said = last.said
+    complaints = [scene for scene in asked if scene.is_complaint]
+    if dropped := said.first("drops"):
+        if not last.has_edits and said.words <= 40:
+            yield Found("dropped", last.number, sentence(said, "drops") or dropped)
+    if said.first("frustrated"):
+        yield Found("frustrated", last.number, sentence(said, "frustrated"))
+    if last.is_complaint:
+        yield Found("complained_last", last.number, sentence(said, "complains") or said.text[:120], strength(last))
+        if last.is_mutating and story.ending.kind not in BROKEN:
+            yield Found("complaint_worked_on", last.number)
+            if any(check.turn == last.number and check.passed for check in story.checks):
+                yield Found("complaint_checked", last.number)
+        if len(complaints) >= 3:
+            yield Found("kept_complaining", last.number)
+        return
+    if last.is_acceptance:
+        yield Found("accepted", last.number, sentence(said, "accepts"))
+    elif last.is_chore:
+        yield Found("landing_asked", last.number, sentence(said, "chores"))
+    elif QUESTION.search(said.text[-200:]) and intent not in READS:
+        yield Found("went_on_asking", last.number, said.text[-120:])
+
+
+def strength(scene: Scene) -> float:
+    """One mild word among many is half a complaint."""
+    heard = scene.said.count("complains") + 2 * scene.said.count("frustrated")
+    return 1.0 if heard >= 2 or scene.said.words <= 25 else 0.5
+
+
+def what_came_next(after: Prompt | None, turn: int) -> Iterator[Found]:
+    """What the person said when turning to the next goal."""
+    if after is None:
+        return
+    said = speech.read(after.text[:600])
+    if any(heard.word <= 4 for heard in said.heard.get("accepts", ())):
+        yield Found("praised_after", turn)
+    elif not said.first("complains", "frustrated"):
+        yield Found("moved_on", turn)
+
+
+def what_was_changed(story: Story, intent: Intent) -> Iterator[Found]:
+    """Whether what was asked for was done at all."""
+    if intent not in CHANGES:
+        return
+    last = story.scenes[-1]
+    if not any(scene.is_mutating for scene in story.scenes):
+        yield Found("nothing_changed_small" if intent == "small_change" else "nothing_changed", len(story.scenes))
+        return
+    asks = [scene for scene in story.scenes if wants_change(scene)]
+    if asks and not any(scene.is_mutating for scene in story.scenes[asks[-1].number - 1 :]):
+        latest = asks[-1]
+        kind = "change_stopped" if any(call.status in ("rejected", "interrupted") for call in latest.turn.calls) else "change_not_made"
+        yield Found(kind, latest.number, latest.said.text[:120])
+    undone = [call for call in last.turn.calls for run in call.runs if run.purpose in ("revert", "restore", "reset") and run.outcome != "failed"]
+    if undone and not last.has_edits:
+        yield Found("reverted", last.number, undone[-1].command[:160])
+
+
+def wants_change(scene: Scene) -> bool:
+    """The prompt asks to change something, by its opening words."""
+    kinds = ("asks.bug_fix", "asks.feature", "asks.refactor", "asks.small_change")
+    is_question = bool(QUESTION.search(scene.said.text[-200:]))
+    return not is_question and any(heard.word <= 2 for kind in kinds for heard in scene.said.heard.get(kind, ()))
+
+
+def what_was_checked(story: Story, intent: Intent) -> Iterator[Found]:
+    """The last run of each kind of check, before or after the last edit."""
+    latest: dict[str, tuple[int, Check]] = {}
+    for place, check in zip(story.checked_at, story.checks, strict=True):
+        if check.passed is not None:
+            latest[check.purpose] = (place, check)
+    failed = [check for place, check in latest.values() if not check.passed and place > story.last_edit]
+    passed = [check for place, check in latest.values() if check.passed and place > story.last_edit]
+    if failed:
+        worst = min(failed, key=lambda check: check.purpose != "test")
+        yield Found("check_failed", worst.turn, error_line(worst.call.output) or worst.call.command[:160])
+    elif passed:
+        best = min(passed, key=lambda check: check.purpose != "test")
+        yield Found("check_passed", best.turn, best.call.command[:160])
+    elif any(check.passed for _, check in latest.values()):
+        yield Found("check_passed_before", len(story.scenes))
+    elif intent in VERIFIED and not latest and story.last_edit >= 0:
+        yield Found("never_verified_feature" if intent == "feature" else "never_verified", len(story.scenes))
+
+
+def what_landed(story: Story) -> Iterator[Found]:
+    """Commits and pull requests after the last edit; they prove nothing while a complaint stands."""
+    if story.scenes and story.scenes[-1].is_complaint:
+        return
+    after = [one for place, one in zip(story.landed_at, story.landed, strict=True) if place > story.last_edit]
+    opened = [one for one in after if one[1] in ("pr", "push")]
+    if opened:
+        yield Found("pull_request", opened[-1][0], opened[-1][2].command[:160])
+    elif after:
+        yield Found("committed", after[-1][0], after[-1][2].command[:160])
+
+
+def what_was_planned(story: Story, intent: Intent) -> Iterator[Found]:
+    """Plans that were accepted or refused, and lists that were not worked off."""
+    plans = [(scene, call) for scene in story.scenes for call in scene.turn.calls if call.kind == "plan"]
+    if plans and intent == "plan":
+        scene, call = plans[-1]
+        if call.status == "ok":
+            yield Found("plan_accepted", scene.number, call.target[:120])
+        elif call.status in ("rejected", "interrupted"):
+            yield Found("plan_rejected", scene.number, call.target[:120])
+    if intent == "plan" and any(scene.has_edits and scene.said.first("agrees") for scene in story.scenes[1:]):
+        yield Found("building_began", len(story.scenes))
+
+
+def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
+    """The agent's last words: done, failed, a question, an answer."""
+    spoken = [scene for scene in story.scenes if scene.reply.text]
+    if not spoken or story.ending.kind in ("unanswered", "api_error"):
+        return
+    last = spoken[-1]
+    reply = last.reply
+    opening = speech.read(reply.text[:OPENING])
+    closing = tail(reply.text)
+    if opening.first("agent.failed"):
+        yield Found("names_failure_first", last.number, sentence(opening, "agent.failed"))
+    elif opening.first("agent.done"):
+        yield Found("opens_done", last.number, sentence(opening, "agent.done"))
+    elif reply.first("agent.done"):
+        yield Found("said_done", last.number, sentence(reply, "agent.done"))
+    elif intent in CHANGES:
+        yield Found("no_done_words", last.number)
+    if reply.count("agent.failed") >= 2 and not opening.first("agent.failed"):
+        yield Found("names_failure", last.number, sentence(reply, "agent.failed"))
+    if QUESTION.search(closing):
+        is_open = not any(scene.is_mutating for scene in story.scenes[-2:]) and intent not in ("question", "investigation")
+        yield Found("asks_choice" if is_open else "offers", last.number, closing)
+    if intent in READS:
+        longest = max(len(scene.turn.replies[-1].text) for scene in spoken)
+        if longest >= LONG_ANSWER and story.ending.kind not in BROKEN:
+            yield Found("full_answer", last.number, closing)
+        concludes = [scene for scene in spoken if scene.reply.first("agent.concludes", "agent.findings")]
+        if concludes and intent != "question":
+            yield Found("concluded", concludes[-1].number, sentence(concludes[-1].reply, "agent.concludes", "agent.findings"))
+        elif intent != "question":
+            yield Found("no_conclusion", last.number)
+
+
+def sentence(said: speech.Said, *kinds: str) -> str:
+    """The line in which the first phrase of these kinds stands."""
+    found = [heard for kind in kinds for heard in said.heard.get(kind, ())]
+    if not found:
+        return ""
+    at = min(heard.start for heard in found)
+    start = said.text.rfind("\n", 0, at) + 1
+    end = said.text.find("\n", at)
+    return said.text[start : end if end >= 0 else len(said.text)].strip()[:200]
+
+
+def error_line(output: str) -> str:
+    """The line of an output that names the failure."""
+    lines = [line.strip() for line in LINES.split(output) if line.strip()]
+    telling = [line for line in lines if re.search(r"error|fail|panic|exception|✗|✘|not ok", line, re.IGNORECASE)]
+    return (telling or lines or [""])[-1][:200]

@@ -1,0 +1,305 @@
+"""What a session was after: phrases of the person, what was done, how it was named, added up per intent."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from msgspec import Struct
+
+from assay.judges.offline.steps import QUESTION, is_bare, view_of_words
+from assay.judges.offline.tables import table
+from assay.sessions import speech
+from assay.sessions.ending import BROKEN, ending
+from assay.sessions.calls import all_calls, is_mutating, made_edits
+from assay.types import Call, Edit, Intent, Prompt, Reason, Turn
+
+INTENTS: tuple[Intent, ...] = get_args(Intent)
+LONG_PROMPT = 1_200
+OPENING = 3
+SMALL_LINES, SMALL_FILES, LARGE_LINES, LARGE_FILES = 20, 3, 80, 8
+LITTLE_READ, MUCH_READ = 4, 10
+READING = frozenset({"read", "search", "web", "agent"})
+QUOTE = 120
+
+PASTED_ERROR = re.compile(
+    r"Traceback \(most|^\s+at .+\(.+:\d+|\b\w*(?:Error|Exception)\b:|\bpanic:|--- FAIL|\bFAILED\b|\berror(?:\[\w+\])?:|\bE\d{3,4}\b|exit (?:code|status) [1-9]|npm ERR!|segmentation fault",
+    re.MULTILINE | re.IGNORECASE,
+)
+PULL_REQUEST = re.compile(r"/pull/\d+|/merge_requests/\d+|\bPR\s?#?\d+", re.IGNORECASE)
+ISSUE = re.compile(r"/issues/\d+|\bissue\s?#?\d+", re.IGNORECASE)
+DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
+PLAN_DOCUMENT = re.compile(r"(?:plan|spec|design|proposal|rfc|adr|prd|requirements|roadmap|architecture|仕様|設計|計画|方案|设计|規格|기획|설계)[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$", re.IGNORECASE)
+COMMIT_MESSAGE = re.compile(r"""git commit\b[^\n]*?-\w*m\s*(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))""")
+TITLE = re.compile(r"""gh pr create\b[^\n]*?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
+BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
+SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
+CHANGES = ("bug_fix", "feature", "refactor", "small_change")
+REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
+TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
+LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
+NEGATION = re.compile(r"n't\b|n’t\b|\bnot\b|\bnever\b|\bno longer\b|不|没|沒|ない|ません|안 |않|못|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b", re.IGNORECASE)
+NAME_WORD = re.compile(r"[A-Za-z]+")
+HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
+
+
+class Places(Struct, frozen=True):
+    opening: float
+    inside: float
+
+
+class Phrases(Struct, frozen=True):
+    prompts: list[float]
+    first: float
+    intents: dict[Intent, Places]
+    about: dict[Intent, float]
+
+
+class Replies(Struct, frozen=True):
+    first: float
+    last: float
+
+
+class Names(Struct, frozen=True):
+    commit: float
+    pull_request: float
+    branch: float
+    unlabelled: float
+    words: dict[Intent, list[str]]
+
+
+class Weights(Struct, frozen=True):
+    version: int
+    phrases: Phrases
+    replies: Replies
+    signs: dict[str, dict[Intent, float]]
+    names: Names
+
+
+class Piece(Struct, frozen=True):
+    """What one piece of evidence adds to the intents."""
+
+    kind: str
+    turn: int
+    quote: str
+    adds: dict[Intent, float]
+
+
+def decide(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
+    """The intent with most evidence, and the evidence for it; `None` where nobody asked for anything."""
+    weights = table("rubric", Weights)
+    if not has_goal(turns):
+        return None, []
+    pieces = [*from_prompts(turns, weights), *from_replies(turns, weights), *from_work(turns, weights), *from_names(turns, weights)]
+    total = dict.fromkeys(INTENTS, 0.0)
+    for piece in pieces:
+        for intent, value in piece.adds.items():
+            total[intent] += value
+    best = max(INTENTS, key=lambda intent: (total[intent], -INTENTS.index(intent)))
+    reasons = [
+        Reason(kind=piece.kind, turn=piece.turn, quote=piece.quote, weight=round(piece.adds[best], 3))
+        for piece in pieces
+        if piece.adds.get(best)
+    ]
+    return best, reasons
+
+
+def has_goal(turns: Sequence[Turn]) -> bool:
+    """Whether anybody asked for anything: some prompt says more than hello, or some work was done."""
+    if any(is_mutating(call) for call in all_calls(turns)):
+        return True
+    return any(turn.prompt and not is_small_talk(turn.prompt) for turn in turns)
+
+
+def is_small_talk(prompt: Prompt) -> bool:
+    said = speech.read(prompt.text)
+    return prompt.kind == "typed" and not prompt.images and is_bare(said, view_of_words(said)) and not any(kind.startswith("asks.") for kind in said.heard)
+
+
+def substantive(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
+    """The first prompts that ask for something, with their turns' numbers: no go-ahead, chore or complaint."""
+    asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt]
+    kept: list[tuple[int, Prompt]] = []
+    for n, prompt in asked:
+        said = speech.read(prompt.text)
+        is_chore = said.words <= 10 and "chores" in said.heard
+        is_echo = bool(kept) and (prompt.kind in ("rejection", "queued") or bool(said.first("complains")))
+        if is_small_talk(prompt) or prompt.kind == "shell" or (is_chore and len(asked) > 1) or is_echo:
+            continue
+        kept.append((n, prompt))
+    if any(made_edits(call) for call in all_calls(turns)):
+        begins = next((place for place, (_, prompt) in enumerate(kept) if wants_change(prompt)), 0)
+        kept = kept[begins:]
+    return kept[:3] or asked[:1]
+
+
+def wants_change(prompt: Prompt) -> bool:
+    """Whether it asks for more than an answer, or tells of a defect; a session that changed something began with that."""
+    said = speech.read(headline(prompt))
+    asks = any(heard.word <= OPENING for intent in REQUESTS for heard in said.heard.get(f"asks.{intent}", ()))
+    return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not asks_question(said)
+
+
+def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+    """What the person asked for, in words and form."""
+    for (n, prompt), share in zip(substantive(turns), weights.phrases.prompts, strict=False):
+        text = headline(prompt)
+        said = speech.read(text)
+        yield from phrase_pieces(said, n, share, weights)
+        for intent, value in weights.phrases.about.items():
+            if about := said.heard.get(f"about.{intent}"):
+                yield Piece("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
+        if prompt.kind == "command":
+            yield from name_pieces("command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights)
+        signs = {
+            "pasted_error": PASTED_ERROR.search(prompt.text[:8_000]),
+            "asks_question": asks_question(said),
+            "says_not": None if asks_question(said) else NEGATION.search(said.text),
+            "names_pull_request": PULL_REQUEST.search(prompt.text[:2_000]),
+            "names_issue": ISSUE.search(prompt.text[:2_000]),
+        }
+        for kind, found in signs.items():
+            if found:
+                adds = {intent: value * share for intent, value in weights.signs[kind].items()}
+                yield Piece(kind, n, line_around(found, prompt.text if kind != "asks_question" else said.text[-300:]), adds)
+        if prompt.kind == "plan":
+            yield Piece("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
+
+
+def asks_question(said: speech.Said) -> re.Match[str] | None:
+    """Ends with a question that is no polite request."""
+    last = [part for part in SENTENCE.split(said.text[-400:]) if part.strip()]
+    if not last or any(f"asks.{intent}" in speech.read(last[-1]).heard for intent in REQUESTS):
+        return None
+    return QUESTION.search(said.text[-300:])
+
+
+def headline(prompt: Prompt) -> str:
+    """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
+    if prompt.kind == "plan":
+        return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
+    own = speech.own_words(prompt.text)
+    return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
+
+
+def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights) -> Iterator[Piece]:
+    """Phrases of each intent; the very first weighs most."""
+    rules = weights.phrases
+    heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
+    if not heard:
+        return
+    first = min(one.start for one, _ in heard)
+    at_first = [intent for one, intent in heard if one.start == first]
+    for intent in INTENTS:
+        mine = sorted((one for one, whose in heard if whose == intent), key=lambda one: (one.word > OPENING, one.start))
+        if not mine:
+            continue
+        places = rules.intents[intent]
+        value = sum(places.opening if one.word <= OPENING else places.inside for one in mine[:2])
+        if intent in at_first:
+            value += rules.first / len(at_first)
+        yield Piece("asked_for", n, mine[0].phrase, {intent: value * share})
+
+
+def from_replies(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+    """What the agent says it is about to do, and what it says it did."""
+    replies = [(n, reply) for n, turn in enumerate(turns, 1) for reply in turn.replies[:1] + turn.replies[-1:]]
+    if not replies:
+        return
+    for (n, reply), weight in ((replies[0], weights.replies.first), (replies[-1], weights.replies.last)):
+        said = speech.read(reply.text[:300])
+        for intent in INTENTS:
+            heard = said.heard.get(f"asks.{intent}", ())
+            if heard:
+                yield Piece("agent_names_it", n, heard[0].phrase, {intent: weight * weights.phrases.intents[intent].opening})
+
+
+def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+    """What was done: nothing, little, much; to documents or code; a plan or a build."""
+    calls = list(all_calls(turns))
+    edits = [edit for call in calls for edit in made_edits(call)]
+    is_cut_short = ending(turns).kind in BROKEN
+    for kind in (*reading_signs(calls, is_cut_short), *plan_signs(calls), *(size_signs(edits) if edits else ()), *check_signs(calls)):
+        yield Piece(kind, len(turns), "", weights.signs[kind])
+
+
+def reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:
+    """Whether anything was changed; a session that was cut short tells nothing by what it did not do."""
+    reads = sum(call.kind in READING or (call.kind == "shell" and not is_mutating(call)) for call in calls)
+    if any(is_mutating(call) for call in calls):
+        yield "changed"
+    elif not is_cut_short:
+        yield "nothing_changed"
+        if reads <= LITTLE_READ:
+            yield "little_read"
+        elif reads >= MUCH_READ:
+            yield "much_read"
+
+
+def plan_signs(calls: list[Call]) -> Iterator[str]:
+    plans = [n for n, call in enumerate(calls) if call.kind == "plan"]
+    if plans:
+        yield "plan_mode"
+        if plans[-1] > max((n for n, call in enumerate(calls) if made_edits(call)), default=-1):
+            yield "plan_never_built"
+
+
+def size_signs(edits: list[Edit]) -> Iterator[str]:
+    """How large the change is, tests and documents apart, and what it is made of."""
+    code = [edit for edit in edits if not DOCUMENT.search(edit.path) and not TESTS.search(edit.path)]
+    added, removed = sum(edit.added for edit in code), sum(edit.removed for edit in code)
+    paths = {edit.path for edit in code}
+    if code:
+        yield "changed_code"
+    if added + removed <= SMALL_LINES and len(paths) <= SMALL_FILES:
+        yield "small_edit"
+    elif added + removed >= LARGE_LINES or len(paths) >= LARGE_FILES:
+        yield "large_edit"
+    if sum(edit.how == "create" for edit in code) >= 2:
+        yield "new_files"
+    if removed > added and removed >= LARGE_LINES / 2:
+        yield "removes_more"
+    if len(paths) >= 5 and added + removed <= 12 * len(paths) and abs(added - removed) <= 0.3 * (added + removed):
+        yield "many_files_few_lines"
+    if all(DOCUMENT.search(edit.path) for edit in edits):
+        yield "only_documents"
+        if any(PLAN_DOCUMENT.search(edit.path) for edit in edits):
+            yield "plan_document"
+
+
+def check_signs(calls: list[Call]) -> Iterator[str]:
+    outcomes = [run.outcome for call in calls for run in call.runs if run.purpose == "test" and run.outcome]
+    if "failed" in outcomes and outcomes[-1] == "passed":
+        yield "failing_then_passing"
+
+
+def from_names(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+    """How the first commit, pull request and branch are named."""
+    rules = weights.names
+    found: set[str] = set()
+    for n, turn in enumerate(turns, 1):
+        for call in turn.calls:
+            if not call.command or call.status not in ("ok", "error"):
+                continue
+            for kind, pattern, weight in (("commit_name", COMMIT_MESSAGE, rules.commit), ("pull_request_name", TITLE, rules.pull_request), ("branch_name", BRANCH, rules.branch)):
+                if kind not in found and (match := pattern.search(call.command)):
+                    found.add(kind)
+                    named = match["plain"] or (match["heredoc"] if "heredoc" in pattern.groupindex else "")
+                    yield from name_pieces(kind, n, named or "", weight, weights)
+
+
+def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) -> Iterator[Piece]:
+    """The first word of a name that tells an intent."""
+    words = [word.lower() for word in NAME_WORD.findall(named)[:6]]
+    for place, word in enumerate(words):
+        intents = [intent for intent, known in weights.names.words.items() if word in known]
+        if intents:
+            share = 1.0 if LABELLED.match(named) and place == 0 else weights.names.unlabelled
+            yield Piece(kind, n, named[:QUOTE], {intent: weight * share / len(intents) for intent in intents})
+            return
+
+
+def line_around(found: re.Match[str], text: str) -> str:
+    """The line in which something was found."""
+    start = text.rfind("\n", 0, found.start()) + 1
+    end = text.find("\n", found.end())
+    return text[start : end if end >= 0 else len(text)].strip()[:QUOTE]

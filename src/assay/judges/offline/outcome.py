@@ -1,0 +1,63 @@
+"""The outcome judge: collects evidence, adds it up, says explicit, silent or failure, and cites."""
+
+from collections.abc import Iterator, Sequence
+from math import exp
+
+from msgspec import Struct
+
+from assay.judges.formula import goal_complete
+from assay.judges.offline.evidence import Found, collect
+from assay.judges.offline.story import tell
+from assay.judges.offline.tables import table
+from assay.types import Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
+
+MOST_CITATIONS = 6
+QUOTE = 200
+
+
+class Weights(Struct, frozen=True):
+    version: int
+    explicit: list[str]
+    thin: float
+    prior: dict[Intent, float]
+    weights: dict[str, float]
+
+
+def outcome(
+    turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None
+) -> OutcomeJudgement:
+    """Whether the goal was completed, how sure, and why."""
+    rules = table("outcome", Weights)
+    found = [*collect(tell(turns), intent, after)]
+    reasons = tuple(
+        Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(rules.weights[one.kind] * one.share, 3))
+        for one in found
+    )
+    confidence = round(1 / (1 + exp(-rules.prior[intent] - sum(reason.weight for reason in reasons))), 3)
+    if not any(turn.replies or turn.calls or turn.marks for turn in turns):
+        return OutcomeJudgement(goal_complete=None, confidence=None, evidence=None, reasons=reasons, ungraded="nothing but the prompt is there")
+    evidence = kind_of(reasons, confidence, failures, rules)
+    complete = goal_complete(intent, evidence, confidence, failures)
+    return OutcomeJudgement(
+        goal_complete=complete,
+        confidence=confidence,
+        evidence=evidence,
+        citations=tuple(cite(reasons, failures, complete)),
+        reasons=reasons,
+    )
+
+
+def kind_of(reasons: Sequence[Reason], confidence: float, failures: Sequence[Failure], rules: Weights) -> EvidenceKind:
+    """Failure where a signal fired or the evidence is against it; explicit where somebody or something said so."""
+    if failures or confidence < 0.5:
+        return "failure"
+    return "explicit" if any(reason.kind in rules.explicit and reason.weight > 0 for reason in reasons) else "silent"
+
+
+def cite(reasons: Sequence[Reason], failures: Sequence[Failure], complete: bool) -> Iterator[Citation]:
+    """The weightiest words for the conclusion, failure signals first."""
+    quoted = [(failure.turn, failure.quote) for failure in failures]
+    ordered = sorted((reason for reason in reasons if reason.quote), key=lambda reason: -reason.weight if complete else reason.weight)
+    quoted += [(reason.turn, reason.quote) for reason in ordered if (reason.weight > 0) == complete]
+    for turn, quote in list(dict.fromkeys(quoted))[:MOST_CITATIONS]:
+        yield Citation(turn=turn, quote=quote)

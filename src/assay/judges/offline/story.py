@@ -1,0 +1,94 @@
+"""A session as the outcome judge reads it: what was said, what was changed, what was checked, in order."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from assay.sessions import speech
+from assay.sessions.calls import is_mutating, made_edits
+from assay.sessions.ending import Ending, ending
+from assay.types import Call, Turn
+
+CHECKS = frozenset({"test", "lint", "types", "build"})
+LANDING = frozenset({"commit", "push", "pr"})
+REPLY = 1_500
+
+
+class Check(Struct, frozen=True):
+    """A test, lint, type check or build that ran."""
+
+    turn: int
+    purpose: str
+    passed: bool | None
+    call: Call
+
+
+class Scene(Struct, frozen=True):
+    """One turn, read."""
+
+    number: int
+    turn: Turn
+    said: speech.Said
+    reply: speech.Said
+    """The agent's last words in it."""
+    has_edits: bool
+    is_mutating: bool
+    is_chore: bool
+    is_complaint: bool
+    is_acceptance: bool
+
+
+class Story(Struct, frozen=True):
+    scenes: list[Scene]
+    ending: Ending
+    checks: list[Check]
+    last_edit: int
+    """Place of the last edit among all calls; -1 without any."""
+    checked_at: list[int]
+    """Places of the checks."""
+    landed: list[tuple[int, str, Call]]
+    """Turn, purpose and call of every commit, push and pull request."""
+    landed_at: list[int]
+
+
+def tell(turns: Sequence[Turn]) -> Story:
+    """Read a session's turns."""
+    scenes = [scene(n, turn) for n, turn in enumerate(turns, 1)]
+    checks: list[Check] = []
+    checked_at: list[int] = []
+    landed: list[tuple[int, str, Call]] = []
+    landed_at: list[int] = []
+    last_edit, place = -1, 0
+    for n, turn in enumerate(turns, 1):
+        for call in turn.calls:
+            place += 1
+            if made_edits(call):
+                last_edit = place
+            if call.status in ("rejected", "denied", "open"):
+                continue
+            for run in call.runs:
+                if run.purpose in CHECKS:
+                    checks.append(Check(n, run.purpose or "", None if run.outcome is None else run.outcome == "passed", call))
+                    checked_at.append(place)
+                elif run.purpose in LANDING and run.outcome != "failed":
+                    landed.append((n, run.purpose or "", call))
+                    landed_at.append(place)
+    return Story(scenes, ending(turns), checks, last_edit, checked_at, landed, landed_at)
+
+
+def scene(number: int, turn: Turn) -> Scene:
+    prompt = turn.prompt
+    said = speech.read(prompt.text if prompt else "")
+    replies = [reply.text for reply in turn.replies if reply.text.strip()]
+    complaint = bool(said.first("complains", "frustrated")) and number > 1
+    return Scene(
+        number=number,
+        turn=turn,
+        said=said,
+        reply=speech.read(replies[-1][:REPLY] if replies else ""),
+        has_edits=any(made_edits(call) for call in turn.calls),
+        is_mutating=any(is_mutating(call) for call in turn.calls),
+        is_chore="chores" in said.heard and said.words <= 14,
+        is_complaint=complaint or (bool(prompt) and number > 1 and prompt is not None and prompt.kind == "rejection"),
+        is_acceptance=bool(said.first("accepts")) and not complaint,
+    )

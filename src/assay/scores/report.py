@@ -1,0 +1,77 @@
+"""All that is said of some sessions, in one value: what `assay score` shows and `--json` prints."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from msgspec.structs import replace
+
+from assay.scores.measures import Measures, measures
+from assay.scores.prism import Score, Waterfall, exclusions, has_crushed, letter, score, waterfall
+from assay.scores.reasons import Obstacle, obstacles
+from assay.scores.slices import WAYS, Slice, slices
+from assay.scores.windows import Window, windows
+from assay.types import Entry, Row, Session
+
+SCHEMA_VERSION = 1
+
+
+class JudgeInfo(Row, frozen=True):
+    """Who judged."""
+
+    backend: str
+    versions: dict[str, str]
+    calibrated: bool = False
+    """Its confidence was measured against labels."""
+
+
+class Skips(Row, frozen=True):
+    """What could not be read."""
+
+    files: int
+    lines: int
+    reasons: dict[str, int]
+
+
+class Report(Row, frozen=True, kw_only=True):
+    schema_version: int = SCHEMA_VERSION
+    score: Score
+    waterfall: Waterfall
+    judge: JudgeInfo
+    skipped: Skips
+    exclusions: dict[str, int]
+    """Why sessions don't count, and how many."""
+    grade: str | None
+    measures: Measures
+    slices: dict[str, list[Slice]]
+    windows: list[Window]
+    obstacles: list[Obstacle]
+    """The commonest reasons for not crushing."""
+    sessions: list[Session]
+    ledger: list[Entry]
+
+
+def report(
+    sessions: Sequence[Session],
+    ledger: Sequence[Entry],
+    *,
+    streams: int,
+    judge: JudgeInfo,
+    skipped: Skips,
+    zone: tzinfo,
+) -> Report:
+    """The report on these sessions; `crushed` of each says what the score says."""
+    found = score(sessions)
+    return Report(
+        score=found,
+        waterfall=waterfall(sessions, streams),
+        judge=judge,
+        skipped=skipped,
+        exclusions=exclusions(sessions),
+        grade=letter(found.value),
+        measures=measures(sessions, zone),
+        slices={by: slices(sessions, by) for by in WAYS},
+        windows=windows(sessions, zone),
+        obstacles=obstacles(sessions),
+        sessions=[replace(one, crushed=has_crushed(one)) for one in sessions],
+        ledger=list(ledger),
+    )

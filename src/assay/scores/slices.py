@@ -1,0 +1,38 @@
+"""The score by project, branch, model, agent, intent or language."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Literal, get_args
+
+from assay.scores.prism import Score, score
+from assay.types import Row, Session
+
+By = Literal["project", "branch", "model", "agent", "intent", "language"]
+WAYS: tuple[By, ...] = get_args(By)
+NOTHING = "(none)"
+
+NAMES: dict[By, Callable[[Session], str | None]] = {
+    "project": lambda one: one.project,
+    "branch": lambda one: one.branch,
+    # What several models did together is nobody's alone.
+    "model": lambda one: ", ".join(sorted(set(one.models))),
+    "agent": lambda one: one.agent,
+    "intent": lambda one: one.intent,
+    "language": lambda one: one.language,
+}
+
+
+class Slice(Row, frozen=True):
+    """The score of the sessions that share a name."""
+
+    name: str
+    score: Score
+
+
+def slices(sessions: Iterable[Session], by: By) -> list[Slice]:
+    """One slice per name, those with the most counted sessions first."""
+    groups: defaultdict[str, list[Session]] = defaultdict(list)
+    for one in sessions:
+        groups[NAMES[by](one) or NOTHING].append(one)
+    found = [Slice(name=name, score=score(group)) for name, group in groups.items()]
+    return sorted(found, key=lambda one: (-one.score.counted, one.name))

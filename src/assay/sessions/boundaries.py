@@ -1,0 +1,249 @@
+"""Where a stream is cut into segments: /clear, a topic shift, a commit, a person. Never time alone, never /compact.
+
+`cut` hears what the topic judge says of every gap between prompts; what belongs together again is found by `linking`.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from assay.config import Boundaries
+from assay.sessions.calls import files_written, is_mutating, made_commit, made_edits, shell_paths
+from assay.sessions.paths import absolute, in_short, named
+from assay.types import Boundary, Call, Entry, Gap, Segment, Stream, Turn, Value
+
+COMMIT_FLOOR = 0.25
+"""Below this probability of a new goal, a commit does not close the session."""
+COMMIT_CONFIDENCE = 0.5
+"""In a boundary that only a commit suggests: on labelled streams a commit told nothing of what came next."""
+
+SPLIT = Boundary(signal="person", confidence=1.0, evidence="a person split here")
+
+FOLLOW_UP = re.compile(
+    r"\b(?:push(?:ed|es)?|prs?|pull[ -]requests?|merged?|rebased?|squash(?:ed)?|amend(?:ed)?|commit(?:ted|s)?|"
+    r"releas(?:e|ed|ing)|tag(?:ged)?|review (?:comments?|feedback|notes?)|reviewers?)\b",
+    re.IGNORECASE,
+)
+LONGEST_CHORE = 120
+"""Characters; a longer prompt that has such a word in it asks for more than the chore."""
+
+
+class Committed(Value, frozen=True):
+    """The commits of one turn, and what the session had modified by then."""
+
+    at: str
+    ids: tuple[str, ...]
+    files: tuple[str, ...]
+
+    def told(self) -> str:
+        ids = ", ".join(one[:7] for one in self.ids[:3])
+        return f"{f'commit {ids}' if ids else 'a commit'} of {in_short(self.files)}"
+
+
+class Draft(Struct):
+    """A segment that is still growing."""
+
+    id: str
+    first: int
+    boundary: Boundary
+    edited: set[str] = set()
+    by_shell: set[str] = set()
+    has_modified: bool = False
+    """Something else than git wrote a file: `git add` only names what was written before."""
+    committed: Committed | None = None
+    """What was committed since the last prompt."""
+    went_on: list[Entry] = []
+
+    def files(self, cwd: str) -> tuple[str, ...]:
+        """The files modified so far."""
+        written = files_written(self.edited, self.by_shell)
+        return tuple(sorted({absolute(path, cwd) for path in written if path}))
+
+    def take(self, turn: Turn, cwd: str) -> None:
+        """Grow by a turn."""
+        if turn.prompt:
+            self.committed = None
+        for call in turn.calls:
+            self.edited.update(edit.path for edit in made_edits(call))
+            if call.runs:
+                self.by_shell.update(shell_paths(call))
+            self.has_modified = self.has_modified or bool(made_edits(call)) or writes(call)
+            if made_commit(call) and self.has_modified and (files := self.files(cwd)):
+                before = self.committed.ids if self.committed else ()
+                self.committed = Committed(at=call.ended_at or call.at, ids=(*before, *call.commits), files=files)
+
+
+def turn_id(agent: str, stream: str, turn: Turn) -> str:
+    """The same for a turn wherever its stream is read; a session has the id of its first turn."""
+    mark = turn.prompt.key if turn.prompt else turn.at
+    identity = f"{agent}\0{stream}\0{mark}".encode("utf-8", "surrogatepass")
+    return blake2b(identity, digest_size=6).hexdigest()
+
+
+def cut(stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> tuple[Segment, ...]:
+    """The segments of a stream: every turn is in one of them; only a turn with a prompt begins a new one."""
+    opening = next((n for n, turn in enumerate(stream.turns) if turn.prompt), None)
+    if opening is None and not any(turn.calls or turn.replies or turn.spends for turn in stream.turns):
+        return ()
+    return Cutter(stream, gaps, splits, rules).segments(opening or 0)
+
+
+class Cutter:
+    """What is known of one stream while it is cut."""
+
+    def __init__(self, stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> None:
+        self.stream = stream
+        self.cwd = stream.about.cwd
+        self.gaps = {gap.turn: gap for gap in gaps}
+        self.splits = splits
+        self.rules = rules
+        self.cleared = clears(stream.turns)
+
+    def id(self, n: int) -> str:
+        return turn_id(self.stream.agent, self.stream.id, self.stream.turns[n])
+
+    def segments(self, opening: int) -> tuple[Segment, ...]:
+        """Cut, given the first turn with a prompt: what comes before it belongs to it."""
+        drafts = [Draft(id=self.id(0), first=0, boundary=self.opened(opening))]
+        for n, turn in enumerate(self.stream.turns):
+            if n > opening and turn.prompt and (boundary := self.boundary(drafts[-1], n)):
+                drafts.append(Draft(id=self.id(n), first=n, boundary=boundary))
+            drafts[-1].take(turn, self.cwd)
+        ends = [draft.first for draft in drafts[1:]] + [len(self.stream.turns)]
+        return tuple(self.finished(draft, end, opening) for draft, end in zip(drafts, ends, strict=True))
+
+    def opened(self, opening: int) -> Boundary:
+        """Why the first segment began."""
+        if any(self.id(n) in self.splits for n in range(opening + 1)):
+            return SPLIT
+        if opening in self.cleared:
+            return Boundary(signal="clear", confidence=1.0, evidence="the conversation began with /clear")
+        return Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
+
+    def boundary(self, draft: Draft, n: int) -> Boundary | None:
+        """Why a segment begins at a prompt, if it does."""
+        gap = self.gaps.get(n)
+        if self.splits and self.id(n) in self.splits:
+            return SPLIT
+        if n in self.cleared:
+            return Boundary(signal="clear", confidence=1.0, evidence="/clear was given before this prompt")
+        if gap and gap.is_shift:
+            return Boundary(signal="topic", confidence=gap.confidence, evidence=f"topic shift: {gap.evidence}")
+        return self.after_commit(draft, self.stream.turns[n], gap)
+
+    def after_commit(self, draft: Draft, turn: Turn, gap: Gap | None) -> Boundary | None:
+        """Whether the commit before a prompt closes the segment; where it does not, the segment notes why."""
+        done = draft.committed
+        if done is None or self.rules.commit == "off":
+            return None
+        if self.rules.commit == "hard":
+            return Boundary(signal="commit", confidence=1.0, evidence=done.told())
+        chance = gap.confidence if gap else COMMIT_CONFIDENCE
+        if not (why := goes_on(done.files, turn, self.cwd, gap)):
+            told = f"{done.told()}; the next prompt turns to other work"
+            return Boundary(signal="commit", confidence=max(chance, COMMIT_CONFIDENCE), evidence=told)
+        draft.went_on.append(
+            Entry(
+                at=done.at,
+                agent=self.stream.agent,
+                stream=self.stream.id,
+                session=draft.id,
+                signal="commit",
+                effect="went_on",
+                confidence=1.0 - chance,
+                evidence=f"{done.told()}; {why}",
+            )
+        )
+        return None
+
+    def finished(self, draft: Draft, end: int, opening: int) -> Segment:
+        """The segment up to the turn before `end`."""
+        turns = self.stream.turns[draft.first : end]
+        began_at = (turns[0].prompt.at if turns[0].prompt else "") or turns[0].at
+        spoken = self.stream.turns[max(draft.first, opening)].prompt
+        is_plan = draft.first == 0 and spoken is not None and spoken.kind == "plan"
+        return Segment(
+            id=draft.id,
+            agent=self.stream.agent,
+            stream=self.stream.id,
+            project=self.cwd,
+            first=draft.first,
+            last=end - 1,
+            began_at=began_at,
+            ended_at=max(began_at, *(max(turn.at, turn.ended_at) for turn in turns)),
+            boundary=draft.boundary,
+            files=draft.files(self.cwd),
+            continues=spoken.previous if spoken and is_plan else "",
+            cleared_at=self.cleared.get(max(draft.first, opening), ""),
+            went_on=tuple(draft.went_on),
+        )
+
+
+def clears(turns: Sequence[Turn]) -> dict[int, str]:
+    """Turns whose prompt came after /clear, and when that was given.
+
+    A mark stands in the turn that was going on: given after its prompt, it is about the next one.
+    """
+    found: dict[int, str] = {}
+    waiting: list[str] = []
+    for n, turn in enumerate(turns):
+        waiting += [mark.at for mark in turn.marks if mark.kind == "clear"]
+        if turn.prompt is None:
+            continue
+        said_at = turn.prompt.at
+        before = [at for at in waiting if not said_at or at <= said_at]
+        if before:
+            found[n] = max(before)
+        waiting = [at for at in waiting if said_at and at > said_at]
+    if waiting and not any(turn.prompt for turn in turns):
+        found[0] = max(waiting)
+    return found
+
+
+def goes_on(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
+    """Why a turn after a commit of these files goes on with the same work, or nothing."""
+    if turn.prompt and is_follow_up(turn.prompt.text):
+        return "the next prompt follows up on it"
+    if name := touched(files, turn, cwd):
+        return f"the next turn is about {name} again"
+    if how := handed_in(turn):
+        return f"the next turn {how}"
+    if gap and gap.confidence < COMMIT_FLOOR:
+        return f"the topic goes on ({gap.confidence:.0%} likely to be a new one)"
+    return ""
+
+
+def is_follow_up(text: str) -> bool:
+    """Whether a prompt only asks to hand work in, or takes up what others said of it."""
+    return len(text) <= LONGEST_CHORE and FOLLOW_UP.search(text) is not None
+
+
+def touched(files: Sequence[str], turn: Turn, cwd: str) -> str:
+    """A file among these that the turn writes, reads or names, said in short."""
+    known = set(files)
+    for call in turn.calls:
+        paths = [edit.path for edit in call.edits]
+        paths += [path for run in call.runs for path in run.paths]
+        paths += [call.target] if call.kind in ("read", "edit") else []
+        if same := next((path for one in paths if one and (path := absolute(one, cwd)) in known), ""):
+            return in_short([same])
+    words = [turn.prompt.text if turn.prompt else "", *(call.command for call in turn.calls)]
+    return next((name for text in words if text and (name := named(files, text))), "")
+
+
+def handed_in(turn: Turn) -> str:
+    """How the turn hands work in before it edits anything."""
+    for call in turn.calls:
+        for run in call.runs:
+            if run.purpose in ("push", "pr"):
+                return "pushes it" if run.purpose == "push" else "opens a pull request"
+        if made_edits(call) or writes(call):
+            return ""
+    return ""
+
+
+def writes(call: Call) -> bool:
+    """Whether a command other than git's wrote files."""
+    return is_mutating(call) and any(run.paths and run.program != "git" for run in call.runs)

@@ -1,0 +1,132 @@
+"""How a run of turns ends: answered, or broken off and by whom."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from assay.sessions import speech
+from assay.types import Call, Turn
+
+EndingKind = Literal[
+    "answered",  # the agent's last words close the turn
+    "landed",  # ends on a commit, push or pull request without closing words
+    "unanswered",  # the last prompt got neither words nor work
+    "api_error",  # the model's service failed
+    "interrupted",  # the person stopped the agent
+    "rejected",  # the person refused a call, and nothing followed
+    "pending",  # a question or plan waits for the person
+    "mid_work",  # a tool call is the last that happened
+    "announces_more",  # the last words say what comes next, and it never came
+    "nothing",  # nobody asked for anything
+]
+BROKEN: frozenset[EndingKind] = frozenset(
+    {"unanswered", "api_error", "interrupted", "rejected", "pending", "mid_work", "announces_more"}
+)
+
+SERVICE_ERROR = re.compile(
+    r"\A\s*(?:API Error|Error: \d{3}|stream error|request (?:failed|timed out)|(?:Claude )?(?:AI )?usage limit reached"
+    r"|You've hit your|You have hit your|5-hour limit|Credit balance is too low|Prompt is too long|Invalid API key"
+    r"|OAuth token|Please run /login|Rate limit|overloaded)",
+    re.IGNORECASE,
+)
+LANDING = frozenset({"commit", "push", "pr"})
+LAST_WORDS = 240
+SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+
+
+class Ending(Struct, frozen=True):
+    kind: EndingKind
+    turn: int
+    """Number of the turn, from 1."""
+    quote: str
+
+
+def ending(turns: Sequence[Turn]) -> Ending:
+    """How these turns end; a thank-you or a prompt that only says goodbye needs no answer."""
+    number = last_asked(turns)
+    if not number:
+        return Ending("nothing", 0, "")
+    turn = turns[number - 1]
+    kind = kind_of(turn)
+    if kind == "unanswered" and number > 1 and is_goodbye(turn):
+        before = ending(turns[: number - 1])
+        return before if before.kind != "nothing" else Ending("answered", number, "")
+    return Ending(kind, number, quote_of(turn, kind))
+
+
+def last_asked(turns: Sequence[Turn]) -> int:
+    """Number of the last turn that a person began, or of the last one at all; 0 where there is none."""
+    asked = [n for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"]
+    return asked[-1] if asked else len(turns)
+
+
+def is_goodbye(turn: Turn) -> bool:
+    """Only thanks or agreement: nothing is left to do."""
+    said = speech.read(turn.prompt.text) if turn.prompt else None
+    return said is not None and said.words <= 8 and bool(said.first("accepts"))
+
+
+def kind_of(turn: Turn) -> EndingKind:
+    calls = [call for call in turn.calls if not call.by]
+    replies = [reply for reply in turn.replies if reply.text.strip()]
+    said_at = replies[-1].at if replies else ""
+    did_at = max((max(call.at, call.ended_at) for call in calls), default="")
+    for mark in reversed(turn.marks):
+        if mark.kind == "interrupt" and mark.at >= max(said_at, did_at):
+            return "interrupted"
+        if mark.kind == "api_error" and mark.at >= max(said_at, did_at):
+            return "api_error"
+    if replies and SERVICE_ERROR.search(replies[-1].text):
+        return "api_error"
+    if not replies and not calls:
+        return "unanswered"
+    if calls and calls[-1].at >= said_at:
+        return after_call(calls[-1])
+    return "announces_more" if announces_more(replies[-1].text) else "answered"
+
+
+def after_call(call: Call) -> EndingKind:
+    """What a turn that stops after a call stops with."""
+    if call.kind in ("ask", "plan") and call.status in ("open", "rejected", "interrupted", "error"):
+        return "pending" if call.status == "open" else "rejected"
+    if call.status in ("rejected", "denied"):
+        return "rejected"
+    if call.status == "interrupted":
+        return "interrupted"
+    if any(run.purpose in LANDING and run.outcome != "failed" for run in call.runs) and call.status in ("ok", "open"):
+        return "landed"
+    return "mid_work"
+
+
+def announces_more(text: str) -> bool:
+    """The last sentence opens with what the agent is about to do, or the text breaks off at a colon."""
+    flat = text.rstrip()
+    if flat.endswith((":", "：")):
+        return True
+    last = [part for part in SENTENCES.split(flat[-LAST_WORDS:]) if part.strip()]
+    if not last or flat.endswith(("?", "？")):
+        return False
+    said = speech.read(last[-1])
+    opens = any(heard.word <= 2 for heard in said.heard.get("agent.more", ()))
+    return opens and not said.first("agent.asks_back", "agent.done")
+
+
+def quote_of(turn: Turn, kind: EndingKind) -> str:
+    """Words of the turn that show the ending."""
+    prompt = turn.prompt.text if turn.prompt else ""
+    replies = [reply.text for reply in turn.replies if reply.text.strip()]
+    calls = [call for call in turn.calls if not call.by]
+    if kind in ("answered", "announces_more", "api_error") and replies:
+        return tail(replies[-1]) if kind != "api_error" else replies[-1].strip()[:LAST_WORDS]
+    if kind in ("mid_work", "rejected", "pending", "landed", "interrupted") and calls:
+        said = calls[-1].command or calls[-1].target
+        return said.strip()[:LAST_WORDS] or prompt.strip()[:LAST_WORDS]
+    return prompt.strip()[:LAST_WORDS]
+
+
+def tail(text: str) -> str:
+    """The last sentence or two, whole lines."""
+    parts = [part for part in SENTENCES.split(text.strip()[-LAST_WORDS:]) if part.strip()]
+    return parts[-1].strip() if parts else ""

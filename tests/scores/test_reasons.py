@@ -1,0 +1,109 @@
+"""Why a session did not crush, in words, and what would have made it."""
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+
+from assay.judges.formula import FLOORS
+from assay.scores.prism import has_crushed
+from assay.scores.reasons import FAILURES, HABITS, REASONS, REMEDIES, TELLING, advice, obstacle_of, obstacles
+from assay.sessions.ending import BROKEN
+from assay.types import FailureKind, Intent, Session
+from tests.make_sessions import QUICK, SHUFFLED, any_session, checked, failing, missed, reason, session_of
+
+KINDS: list[tuple[Session, str | None]] = [
+    (session_of(), None),
+    (missed(judge_status="ungraded"), None),
+    (missed(facts={"substance": False}), None),
+    (session_of(rework="yes"), "reworked"),
+    (missed(rework="yes"), "unverified"),
+    *((failing(kind), kind) for kind in FAILURES),
+    (failing("scope_abandoned", "unresolved_error"), "unresolved_error"),
+    (failing("a kind nobody knows", facts=checked("failed")), "check_failed"),
+    (missed(facts=checked("failed")), "check_failed"),
+    (missed(facts=checked("failed", is_stale=True)), "check_failed"),
+    (missed(facts=checked("failed", purpose="format")), "unverified"),
+    (missed(facts=checked("passed", is_stale=True)), "unverified"),
+    (missed(facts=checked(None)), "unverified"),
+    (missed(facts=checked("passed")), "unconfirmed"),
+    (missed(intent="question"), "unconfirmed"),
+    (missed(intent="question", evidence="failure"), "incomplete"),
+    (missed(intent=None, evidence=None, confidence=None), "unconfirmed"),
+    (missed(reasons=[reason("unheard_of", -3.0)]), "unverified"),
+]
+
+
+@pytest.mark.parametrize(("session", "kind"), KINDS)
+def test_each_session_that_did_not_crush_has_one_reason(session: Session, kind: str | None) -> None:
+    assert obstacle_of(session) == kind
+
+
+@pytest.mark.parametrize("kind", sorted(TELLING))
+def test_the_judges_own_word_goes_before_the_facts(kind: str) -> None:
+    heard = [reason("unheard_of", -9.0), reason(kind, -1.0)]
+    assert obstacle_of(missed(reasons=heard)) == TELLING[kind]
+    assert obstacle_of(missed(reasons=[reason(kind, 1.0)])) == "unverified"
+
+
+def test_every_word_has_a_phrase_and_every_phrase_a_remedy() -> None:
+    assert set(FAILURES) == set(get_args(FailureKind))
+    assert set(HABITS) == set(get_args(Intent)) == set(FLOORS)
+    assert set(TELLING.values()) | set(FAILURES) <= set(REASONS)
+    assert set(TELLING) >= BROKEN
+    assert set(REASONS) - set(REMEDIES) == {"unverified", "inconclusive", "unconfirmed", "incomplete"}
+
+
+@pytest.mark.parametrize(
+    ("more", "part"),
+    [
+        ({}, "failing test"),
+        ({"confidence": 0.749}, "0.74, and 0.75 is needed"),
+        ({"intent": "question", "confidence": 0.49}, "0.49, and 0.50 is needed"),
+        ({"intent": "refactor"}, "type checker"),
+        ({"intent": None}, "whether the goal was reached"),
+    ],
+)
+def test_advice_names_the_habit_of_the_intent_and_the_floor_that_was_missed(more: dict[str, Any], part: str) -> None:
+    said = advice(missed(**more))
+    assert said is not None
+    assert part in said
+
+
+def test_no_floor_is_named_where_silence_did_not_decide() -> None:
+    assert "needed" not in (advice(missed(evidence="failure", facts=checked("passed"))) or "")
+
+
+@QUICK
+@given(any_session())
+def test_whatever_did_not_crush_gets_one_sentence_and_nothing_else_does(session: Session) -> None:
+    said = advice(session)
+    assert (said is not None) is (has_crushed(session) is False)
+    assert said is None or (said.endswith(".") and "\n" not in said)
+
+
+def test_the_commonest_reasons_come_first_with_the_sessions_they_held_back() -> None:
+    loops = [failing("iteration_loop", day=3, id="c"), failing("iteration_loop", day=1, id="b")]
+    found = [failing("frustration", id="d"), session_of(rework="yes", id="e"), *loops, session_of(id="a")]
+    told = [(one.reason, one.sessions) for one in obstacles(found)]
+    assert told == [
+        (REASONS["iteration_loop"], ["b", "c"]),
+        (REASONS["frustration"], ["d"]),
+        (REASONS["reworked"], ["e"]),
+    ]
+    assert len(obstacles(found, most=1)) == 1
+
+
+def test_where_intents_differ_the_commonest_ones_advice_is_given() -> None:
+    found = [missed(intent="refactor"), missed(), missed()]
+    assert [one.advice for one in obstacles(found)] == [HABITS["bug_fix"] + "."]
+
+
+def test_nothing_failed_is_nothing_in_the_way() -> None:
+    assert obstacles([session_of()]) == []
+
+
+@QUICK
+@given(SHUFFLED)
+def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
+    assert obstacles(pair[0]) == obstacles(pair[1])

@@ -1,0 +1,315 @@
+"""Settings: where they come from, which one holds, and what is said of a bad one."""
+
+import os
+import pickle
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from assay.config import Boundaries, Config, Local, keys, load, local_zone, store_url, zone
+from assay.errors import BadInput
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person with a config folder of their own, in which nothing is yet."""
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "till" / "src" / "deep"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def complaint(path: Path, text: str | bytes) -> str:
+    """What is said of a project's file, without its path."""
+    file = write(path / "assay.toml", text)
+    with pytest.raises(BadInput) as caught:
+        load({}, path)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert said.startswith(f"{file}: ")
+    return said.removeprefix(f"{file}: ")
+
+
+# --- which one holds --------------------------------------------------------------------------------
+
+
+def test_without_any_setting_the_defaults_hold(project: Path) -> None:
+    assert load({}, project) == Config(
+        store="",
+        timezone="",
+        judge="offline",
+        boundaries=Boundaries(commit="confirm", merge_minutes=10.0, merge_overlap=0.5),
+    )
+
+
+def test_later_places_win_key_by_key(project: Path, tmp_path: Path) -> None:
+    user = write(
+        tmp_path / "me.toml",
+        'judge = "one"\ntimezone = "Asia/Tokyo"\n[boundaries]\ncommit = "hard"\nmerge_minutes = 1\nmerge_overlap = 0.1',
+    )
+    write(tmp_path / "till/assay.toml", 'judge = "two"\n[boundaries]\ncommit = "off"\nmerge_minutes = 2')
+    env = {"ASSAY_CONFIG": str(user), "ASSAY_JUDGE": "three", "ASSAY_BOUNDARIES_COMMIT": "confirm"}
+    assert load(env, project, judge="four", timezone=None) == Config(
+        judge="four",
+        timezone="Asia/Tokyo",
+        boundaries=Boundaries(commit="confirm", merge_minutes=2.0, merge_overlap=0.1),
+    )
+
+
+def test_the_nearest_file_of_the_project_holds_alone(project: Path, tmp_path: Path) -> None:
+    write(tmp_path / "till/assay.toml", 'judge = "far"\ntimezone = "Asia/Tokyo"')
+    write(tmp_path / "till/src/assay.toml", 'judge = "near"')
+    assert load({}, project) == Config(judge="near")
+
+
+def test_the_users_file_lies_in_the_config_folder(home: Path, project: Path) -> None:
+    write(home / "assay" / "assay.toml", 'judge = "mine"')
+    assert load({}, project).judge == "mine"
+    assert load({"ASSAY_CONFIG": ""}, project).judge == "mine"
+
+
+def test_a_file_that_is_both_is_read_once(home: Path) -> None:
+    file = write(home / "assay" / "assay.toml", 'store = "a.db"')
+    assert load({}, file.parent).store == str(file.parent / "a.db")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name", "found"),
+    [
+        ("ASSAY_STORE", "x.db", "store", "x.db"),
+        ("ASSAY_TIMEZONE", "Europe/Berlin", "timezone", "Europe/Berlin"),
+        ("ASSAY_JUDGE", "claude-cli", "judge", "claude-cli"),
+        ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
+        ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),
+        ("ASSAY_BOUNDARIES_MERGE_OVERLAP", "1", "boundaries.merge_overlap", 1.0),
+    ],
+)
+def test_every_key_has_a_variable_and_a_flag(
+    project: Path, variable: str, value: str, name: str, found: object
+) -> None:
+    def at(config: Any) -> object:
+        for part in name.split("."):
+            config = getattr(config, part)
+        return config
+
+    assert at(load({variable: value}, project)) == found
+    assert at(load({}, project, **{name.replace(".", "_"): found})) == found
+    assert at(load({variable: ""}, project)) == at(Config())
+
+
+def test_the_table_of_variables_is_whole() -> None:
+    marks = test_every_key_has_a_variable_and_a_flag.pytestmark  # type: ignore[attr-defined]
+    assert [row[2] for row in marks[0].args[1]] == list(keys())
+
+
+def test_a_variable_that_is_no_setting_is_left_alone(project: Path) -> None:
+    assert load({"ASSAY_PROMPT": "mend the till", "ASSAY_RESULT_DIR": "/x"}, project) == Config()
+
+
+@pytest.mark.parametrize("value", [0, 10_080, 2.5])
+def test_the_ends_of_a_range_are_in_it(project: Path, value: float) -> None:
+    write(project / "assay.toml", f"boundaries = {{ merge_minutes = {value}, merge_overlap = 1 }}")
+    assert load({}, project).boundaries == Boundaries(merge_minutes=value, merge_overlap=1.0)
+
+
+# --- where the store is -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("kept/a.db", "{folder}/kept/a.db"),
+        ("/var/a.db", "/var/a.db"),
+        ("~/a.db", "~/a.db"),
+        ("sqlite:////var/a.db", "sqlite:////var/a.db"),
+    ],
+)
+def test_a_store_in_a_file_is_meant_from_that_files_folder(project: Path, written: str, meant: str) -> None:
+    write(project.parent / "assay.toml", f'store = "{written}"')
+    assert load({}, project).store == meant.format(folder=project.parent)
+
+
+def test_the_store_of_the_config_is_the_one_that_is_opened(project: Path) -> None:
+    write(project / "assay.toml", 'store = "kept.db"')
+    env = {"ASSAY_STORE": "/var/other.db"}
+    assert store_url(load({}, project).store, {}) == f"sqlite:///{project}/kept.db"
+    assert store_url(load(env, project).store, env) == "sqlite:////var/other.db"
+    assert store_url(load(env, project, store="/var/flag.db").store, env) == "sqlite:////var/flag.db"
+
+
+# --- bad input --------------------------------------------------------------------------------------
+
+KNOWN = "known: store, timezone, judge, boundaries.commit, boundaries.merge_minutes, boundaries.merge_overlap"
+MODE = 'give "confirm", "hard" or "off"'
+MINUTES = "give a number of minutes, 0 to 10080 (a week)"
+SHARE = "give a share of files above 0 and up to 1"
+STORE = "give a file path or a sqlite:/// URL"
+JUDGE = "give the name of a judge such as offline"
+NO_ZONE = "no such time zone; give an IANA name such as Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("boundaries.comit = 1", f"boundaries.comit is not a known key; did you mean boundaries.commit? {KNOWN}"),
+        ("merge_minutes = 3", f"merge_minutes is not a known key; did you mean boundaries.merge_minutes? {KNOWN}"),
+        ('[boundary]\ncommit = "off"', f"boundary is not a known key; did you mean boundaries? {KNOWN}"),
+        ('time-zone = "UTC"', f"time-zone is not a known key; did you mean timezone? {KNOWN}"),
+        ("zzz = 1", f"zzz is not a known key; {KNOWN}"),
+        ('"\\u001b[31m" = 1', f"'\\x1b[31m' is not a known key; {KNOWN}"),
+        (
+            "boundaries = 3",
+            "boundaries = 3: give a table [boundaries] with any of commit, merge_minutes, merge_overlap",
+        ),
+        ('boundaries.commit = "soft"', f"boundaries.commit = 'soft': {MODE}"),
+        ("boundaries.commit = true", f"boundaries.commit = True: {MODE}"),
+        ("boundaries.merge_minutes = -0.1", f"boundaries.merge_minutes = -0.1: {MINUTES}"),
+        ('boundaries.merge_minutes = "10"', f"boundaries.merge_minutes = '10': {MINUTES}"),
+        ("boundaries.merge_minutes = inf", f"boundaries.merge_minutes = inf: {MINUTES}"),
+        ("boundaries.merge_minutes = nan", f"boundaries.merge_minutes = nan: {MINUTES}"),
+        ("boundaries.merge_overlap = 0", f"boundaries.merge_overlap = 0: {SHARE}"),
+        ("boundaries.merge_overlap = 1.01", f"boundaries.merge_overlap = 1.01: {SHARE}"),
+        ("boundaries.merge_overlap = 50", f"boundaries.merge_overlap = 50: {SHARE}"),
+        ("store = 3", f"store = 3: {STORE}"),
+        ("[store]\npath = 1", f"store = {{'path': 1}}: {STORE}"),
+        ('judge = ""', f"judge = '': {JUDGE}"),
+        ("judge = 1979-05-27", f"judge = datetime.date(1979, 5, 27): {JUDGE}"),
+        ('timezone = "Mars/Base"', f"timezone = 'Mars/Base': {NO_ZONE}"),
+        ('timezone = "../../etc/passwd"', f"timezone = '../../etc/passwd': {NO_ZONE}"),
+        ('timezone = "Europe"', f"timezone = 'Europe': {NO_ZONE}"),
+        ("timezone = 2", "timezone = 2: give an IANA name such as Europe/Berlin"),
+        ('judge = "a"\njudge =\n', "is no valid TOML: Invalid value (at line 2, column 8)"),
+        (b"judge = '\xff'", "is not UTF-8 text; save it as UTF-8"),
+        ("a = " + "[" * 100_000, "is nested too deeply to be a config file"),
+    ],
+)
+def test_a_bad_file_is_told_with_key_and_what_is_allowed(project: Path, text: str | bytes, said: str) -> None:
+    assert complaint(project, text) == said
+
+
+def test_a_number_of_thousands_of_digits_is_told(project: Path) -> None:
+    assert complaint(project, f"judge = {'9' * 5000}").startswith("is no valid TOML: ")
+
+
+def test_a_long_value_is_told_in_short(project: Path) -> None:
+    assert len(complaint(project, f"store = [{'1, ' * 5000}]")) < 150
+
+
+@pytest.mark.parametrize(
+    ("env", "flags", "said"),
+    [
+        ({"ASSAY_TIMEZONE": "Mars/Base"}, {}, f"ASSAY_TIMEZONE = 'Mars/Base': {NO_ZONE}"),
+        ({"ASSAY_BOUNDARIES_COMMIT": "soft"}, {}, f"ASSAY_BOUNDARIES_COMMIT = 'soft': {MODE}"),
+        ({"ASSAY_BOUNDARIES_MERGE_MINUTES": "ten"}, {}, f"ASSAY_BOUNDARIES_MERGE_MINUTES = 'ten': {MINUTES}"),
+        ({"ASSAY_BOUNDARIES_MERGE_OVERLAP": "nan"}, {}, f"ASSAY_BOUNDARIES_MERGE_OVERLAP = 'nan': {SHARE}"),
+        ({}, {"timezone": "Mars/Base"}, f"--timezone 'Mars/Base': {NO_ZONE}"),
+        ({}, {"boundaries_commit": "soft"}, f"--boundaries-commit 'soft': {MODE}"),
+    ],
+)
+def test_a_bad_variable_or_flag_is_told_by_its_name(project: Path, env: Any, flags: Any, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        load(env, project, **flags)
+    assert str(caught.value) == said
+
+
+def test_a_file_that_was_asked_for_must_be_there(project: Path, tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "none.toml", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(BadInput) as caught:
+            load({"ASSAY_CONFIG": str(path)}, project)
+        assert str(caught.value) == f"{path}: can't be read: {why}"
+
+
+def test_a_folder_of_that_name_is_no_config(project: Path, tmp_path: Path) -> None:
+    (project / "assay.toml").mkdir()
+    write(tmp_path / "till/assay.toml", 'judge = "far"')
+    assert load({}, project).judge == "far"
+
+
+# --- time zones -------------------------------------------------------------------------------------
+
+
+def test_the_zone_is_the_one_that_was_asked_for_else_the_machines() -> None:
+    assert zone(Config(timezone="Asia/Tokyo"), {"TZ": "Europe/Berlin"}) == ZoneInfo("Asia/Tokyo")
+    assert zone(Config(), {"TZ": "Europe/Berlin"}) == ZoneInfo("Europe/Berlin")
+    assert zone(Config()).utcoffset(datetime(2026, 3, 2)) is not None
+
+
+@pytest.mark.parametrize(
+    ("named", "key"),
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        (":Asia/Tokyo", "Asia/Tokyo"),
+        ("/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo"),
+    ],
+)
+def test_the_machines_zone_is_found_by_name(named: str, key: str) -> None:
+    assert local_zone({"TZ": named}) == ZoneInfo(key)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose zone has rules but no name."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_zone_without_a_name_goes_by_the_machines_clock() -> None:
+    here, berlin = local_zone(os.environ), ZoneInfo("Europe/Berlin")
+    assert isinstance(here, Local)
+    hour = datetime(2026, 1, 1, tzinfo=UTC)
+    for n in range(365 * 24):
+        moment = hour + timedelta(hours=n)
+        ours, theirs = moment.astimezone(here), moment.astimezone(berlin)
+        assert (ours.isoformat(), ours.tzname()) == (theirs.isoformat(), theirs.tzname())
+        assert ours.astimezone(UTC) == moment
+
+
+@pytest.mark.usefixtures("clock")
+def test_the_machines_clock_can_be_sent_to_another_process_and_bears_any_year() -> None:
+    here = pickle.loads(pickle.dumps(local_zone(os.environ)))
+    assert datetime(2026, 7, 1, tzinfo=here).utcoffset() == timedelta(hours=2)
+    assert datetime(1, 1, 1, tzinfo=here).utcoffset() is not None
+    assert datetime.max.replace(tzinfo=here).utcoffset() is not None
+
+
+# --- the docs ---------------------------------------------------------------------------------------
+
+
+def test_every_key_is_documented_with_its_default_and_its_variable() -> None:
+    rows = [line.split("|") for line in (ROOT / "docs/reference/config.md").read_text("utf-8").splitlines()]
+    told = {row[1].strip(): [cell.strip() for cell in row[2:]] for row in rows if len(row) > 4}
+
+    def default(name: str) -> str:
+        value: Any = Config()
+        for part in name.split("."):
+            value = getattr(value, part)
+        return f"`{value:g}`" if isinstance(value, float) else f'`"{value}"`'
+
+    for name in keys():
+        cells = told[f"`{name}`"]
+        assert cells[0] == default(name), name
+        assert cells[1] == f"`ASSAY_{name.replace('.', '_').upper()}`", name
+        assert len(cells[2]) > 20, name
