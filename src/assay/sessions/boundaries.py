@@ -3,13 +3,13 @@
 `cut` hears what the topic judge says of every gap between prompts; what belongs together again is found by `linking`.
 """
 
-import re
 from collections.abc import Sequence, Set
 from hashlib import blake2b
 
 from msgspec import Struct
 
 from assay.config import Boundaries
+from assay.sessions import speech
 from assay.sessions.calls import files_written, is_mutating, made_commit, made_edits, shell_paths
 from assay.sessions.paths import absolute, in_short, named
 from assay.types import Boundary, Call, Entry, Gap, Segment, Stream, Turn, Value
@@ -21,13 +21,8 @@ COMMIT_CONFIDENCE = 0.5
 
 SPLIT = Boundary(signal="person", confidence=1.0, evidence="a person split here")
 
-FOLLOW_UP = re.compile(
-    r"\b(?:push(?:ed|es)?|prs?|pull[ -]requests?|merged?|rebased?|squash(?:ed)?|amend(?:ed)?|commit(?:ted|s)?|"
-    r"releas(?:e|ed|ing)|tag(?:ged)?|review (?:comments?|feedback|notes?)|reviewers?)\b",
-    re.IGNORECASE,
-)
-LONGEST_CHORE = 120
-"""Characters; a longer prompt that has such a word in it asks for more than the chore."""
+LONGEST_CHORE, LONGEST_ANSWER = 14, 5
+"""Words; a longer prompt that has such a phrase in it asks for more."""
 
 
 class Committed(Value, frozen=True):
@@ -216,8 +211,13 @@ def goes_on(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
 
 
 def is_follow_up(text: str) -> bool:
-    """Whether a prompt only asks to hand work in, or takes up what others said of it."""
-    return len(text) <= LONGEST_CHORE and FOLLOW_UP.search(text) is not None
+    """Whether a prompt only asks to hand work in, answers, or finds fault with what was done."""
+    said = speech.read(text)
+    if said.words <= LONGEST_CHORE and "chores" in said.heard:
+        return True
+    return bool(said.first("complains", "frustrated")) or (
+        said.words <= LONGEST_ANSWER and bool(said.first("agrees", "accepts"))
+    )
 
 
 def touched(files: Sequence[str], turn: Turn, cwd: str) -> str:

@@ -14,8 +14,10 @@ from assay.types import Intent, Prompt
 CHANGES: frozenset[Intent] = frozenset({"small_change", "bug_fix", "feature", "refactor"})
 READS: frozenset[Intent] = frozenset({"question", "investigation", "review"})
 VERIFIED: frozenset[Intent] = frozenset({"bug_fix", "feature", "refactor"})
-LONG_ANSWER = 400
+LONG_ANSWER, MANY_WORDS, MANY_COMPLAINTS = 400, 40, 3
 OPENING = 160
+LINT_ALONE = 0.3
+"""Linters complain of much that was there before."""
 QUESTION = re.compile(r"[?？]\W*\Z")
 LINES = re.compile(r"\n+")
 
@@ -61,27 +63,30 @@ def what_was_said(story: Story, intent: Intent) -> Iterator[Found]:
         return
     last = asked[-1]
     said = last.said
-    complaints = [scene for scene in asked if scene.is_complaint]
-    if dropped := said.first("drops"):
-        if not last.has_edits and said.words <= 40:
-            yield Found("dropped", last.number, sentence(said, "drops") or dropped)
+    if said.first("drops") and not last.has_edits and said.words <= MANY_WORDS:
+        yield Found("dropped", last.number, sentence(said, "drops"))
     if said.first("frustrated"):
         yield Found("frustrated", last.number, sentence(said, "frustrated"))
     if last.is_complaint:
-        yield Found("complained_last", last.number, sentence(said, "complains") or said.text[:120], strength(last))
-        if last.is_mutating and story.ending.kind not in BROKEN:
-            yield Found("complaint_worked_on", last.number)
-            if any(check.turn == last.number and check.passed for check in story.checks):
-                yield Found("complaint_checked", last.number)
-        if len(complaints) >= 3:
-            yield Found("kept_complaining", last.number)
-        return
-    if last.is_acceptance:
+        yield from what_it_complains_of(story, last, sum(scene.is_complaint for scene in asked))
+    elif last.is_acceptance:
         yield Found("accepted", last.number, sentence(said, "accepts"))
     elif last.is_chore:
         yield Found("landing_asked", last.number, sentence(said, "chores"))
     elif QUESTION.search(said.text[-200:]) and intent not in READS:
         yield Found("went_on_asking", last.number, said.text[-120:])
+
+
+def what_it_complains_of(story: Story, last: Scene, complaints: int) -> Iterator[Found]:
+    """A problem reported last, and what was done about it."""
+    quote = sentence(last.said, "complains", "frustrated") or last.said.text[:120]
+    yield Found("complained_last", last.number, quote, strength(last))
+    if last.is_mutating and story.ending.kind not in BROKEN:
+        yield Found("complaint_worked_on", last.number)
+        if any(check.turn == last.number and check.passed for check in story.checks):
+            yield Found("complaint_checked", last.number)
+    if complaints >= MANY_COMPLAINTS:
+        yield Found("kept_complaining", last.number)
 
 
 def strength(scene: Scene) -> float:
@@ -112,9 +117,18 @@ def what_was_changed(story: Story, intent: Intent) -> Iterator[Found]:
     asks = [scene for scene in story.scenes if wants_change(scene)]
     if asks and not any(scene.is_mutating for scene in story.scenes[asks[-1].number - 1 :]):
         latest = asks[-1]
-        kind = "change_stopped" if any(call.status in ("rejected", "interrupted") for call in latest.turn.calls) else "change_not_made"
+        kind = (
+            "change_stopped"
+            if any(call.status in ("rejected", "interrupted") for call in latest.turn.calls)
+            else "change_not_made"
+        )
         yield Found(kind, latest.number, latest.said.text[:120])
-    undone = [call for call in last.turn.calls for run in call.runs if run.purpose in ("revert", "restore", "reset") and run.outcome != "failed"]
+    undone = [
+        call
+        for call in last.turn.calls
+        for run in call.runs
+        if run.purpose in ("revert", "restore", "reset") and run.outcome != "failed"
+    ]
     if undone and not last.has_edits:
         yield Found("reverted", last.number, undone[-1].command[:160])
 
@@ -135,8 +149,9 @@ def what_was_checked(story: Story, intent: Intent) -> Iterator[Found]:
     failed = [check for place, check in latest.values() if not check.passed and place > story.last_edit]
     passed = [check for place, check in latest.values() if check.passed and place > story.last_edit]
     if failed:
-        worst = min(failed, key=lambda check: check.purpose != "test")
-        yield Found("check_failed", worst.turn, error_line(worst.call.output) or worst.call.command[:160])
+        worst = min(failed, key=lambda check: ("test", "build", "types", "lint").index(check.purpose))
+        share = LINT_ALONE if worst.purpose == "lint" else 1.0
+        yield Found("check_failed", worst.turn, error_line(worst.call.output) or worst.call.command[:160], share)
     elif passed:
         best = min(passed, key=lambda check: check.purpose != "test")
         yield Found("check_passed", best.turn, best.call.command[:160])
@@ -177,9 +192,19 @@ def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
     if not spoken or story.ending.kind in ("unanswered", "api_error"):
         return
     last = spoken[-1]
-    reply = last.reply
-    opening = speech.read(reply.text[:OPENING])
-    closing = tail(reply.text)
+    yield from what_it_claims(last, intent)
+    closing = tail(last.reply.text)
+    if QUESTION.search(closing):
+        was_done = last.is_mutating or (not wants_change(last) and any(one.is_mutating for one in story.scenes[-2:]))
+        is_open = not was_done and intent not in ("question", "investigation")
+        yield Found("asks_choice" if is_open else "offers", last.number, closing)
+    if intent in READS:
+        yield from what_it_answers(story, spoken, intent)
+
+
+def what_it_claims(last: Scene, intent: Intent) -> Iterator[Found]:
+    """Success or failure, in the opening words or later."""
+    reply, opening = last.reply, speech.read(last.reply.text[:OPENING])
     if opening.first("agent.failed"):
         yield Found("names_failure_first", last.number, sentence(opening, "agent.failed"))
     elif opening.first("agent.done"):
@@ -190,18 +215,20 @@ def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
         yield Found("no_done_words", last.number)
     if reply.count("agent.failed") >= 2 and not opening.first("agent.failed"):
         yield Found("names_failure", last.number, sentence(reply, "agent.failed"))
-    if QUESTION.search(closing):
-        is_open = not any(scene.is_mutating for scene in story.scenes[-2:]) and intent not in ("question", "investigation")
-        yield Found("asks_choice" if is_open else "offers", last.number, closing)
-    if intent in READS:
-        longest = max(len(scene.turn.replies[-1].text) for scene in spoken)
-        if longest >= LONG_ANSWER and story.ending.kind not in BROKEN:
-            yield Found("full_answer", last.number, closing)
-        concludes = [scene for scene in spoken if scene.reply.first("agent.concludes", "agent.findings")]
-        if concludes and intent != "question":
-            yield Found("concluded", concludes[-1].number, sentence(concludes[-1].reply, "agent.concludes", "agent.findings"))
-        elif intent != "question":
-            yield Found("no_conclusion", last.number)
+
+
+def what_it_answers(story: Story, spoken: list[Scene], intent: Intent) -> Iterator[Found]:
+    """For goals that ask for words: a full answer, a conclusion, a verdict."""
+    last = spoken[-1]
+    longest = max(len(scene.reply.text) for scene in spoken)
+    if longest >= LONG_ANSWER and story.ending.kind not in BROKEN:
+        yield Found("full_answer", last.number, tail(last.reply.text))
+    concludes = [scene for scene in spoken if scene.reply.first("agent.concludes", "agent.findings")]
+    if concludes and intent != "question":
+        quote = sentence(concludes[-1].reply, "agent.concludes", "agent.findings")
+        yield Found("concluded", concludes[-1].number, quote)
+    elif intent != "question":
+        yield Found("no_conclusion", last.number)
 
 
 def sentence(said: speech.Said, *kinds: str) -> str:

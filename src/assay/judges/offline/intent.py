@@ -9,27 +9,35 @@ from msgspec import Struct
 from assay.judges.offline.steps import QUESTION, is_bare, view_of_words
 from assay.judges.offline.tables import table
 from assay.sessions import speech
-from assay.sessions.ending import BROKEN, ending
 from assay.sessions.calls import all_calls, is_mutating, made_edits
+from assay.sessions.ending import BROKEN, ending
 from assay.types import Call, Edit, Intent, Prompt, Reason, Turn
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 LONG_PROMPT = 1_200
-OPENING = 3
+OPENING, FIRST_SENTENCES = 3, 2
 SMALL_LINES, SMALL_FILES, LARGE_LINES, LARGE_FILES = 20, 3, 80, 8
 LITTLE_READ, MUCH_READ = 4, 10
 READING = frozenset({"read", "search", "web", "agent"})
 QUOTE = 120
 
 PASTED_ERROR = re.compile(
-    r"Traceback \(most|^\s+at .+\(.+:\d+|\b\w*(?:Error|Exception)\b:|\bpanic:|--- FAIL|\bFAILED\b|\berror(?:\[\w+\])?:|\bE\d{3,4}\b|exit (?:code|status) [1-9]|npm ERR!|segmentation fault",
+    r"Traceback \(most|^\s+at .+\(.+:\d+|\b\w*(?:Error|Exception)\b:|\bpanic:|--- FAIL|\bFAILED\b"
+    r"|\berror(?:\[\w+\])?:|\bE\d{3,4}\b|exit (?:code|status) [1-9]|npm ERR!|segmentation fault",
     re.MULTILINE | re.IGNORECASE,
 )
 PULL_REQUEST = re.compile(r"/pull/\d+|/merge_requests/\d+|\bPR\s?#?\d+", re.IGNORECASE)
 ISSUE = re.compile(r"/issues/\d+|\bissue\s?#?\d+", re.IGNORECASE)
 DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
-PLAN_DOCUMENT = re.compile(r"(?:plan|spec|design|proposal|rfc|adr|prd|requirements|roadmap|architecture|仕様|設計|計画|方案|设计|規格|기획|설계)[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$", re.IGNORECASE)
-COMMIT_MESSAGE = re.compile(r"""git commit\b[^\n]*?-\w*m\s*(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))""")
+PLAN_DOCUMENT = re.compile(
+    r"(?:plan|spec|design|proposal|rfc|adr|prd|requirements|roadmap|architecture|仕様|設計|計画|方案|设计|規格|기획|설계)"
+    r"[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$",
+    re.IGNORECASE,
+)
+COMMIT_MESSAGE = re.compile(
+    r"""git commit\b[^\n]*?-\w*m\s*"""
+    r"""(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))"""
+)
 TITLE = re.compile(r"""gh pr create\b[^\n]*?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
 BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
 SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
@@ -37,7 +45,12 @@ CHANGES = ("bug_fix", "feature", "refactor", "small_change")
 REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
 TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
 LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
-NEGATION = re.compile(r"n't\b|n’t\b|\bnot\b|\bnever\b|\bno longer\b|不|没|沒|ない|ません|안 |않|못|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b", re.IGNORECASE)
+NEGATION = re.compile(
+    r"n['\u2019]t\b|\bnot\b|\bnever\b|\bno longer\b|不|没|沒|ない|ません|안 |않|못"
+    r"|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b",
+    re.IGNORECASE,
+)
+NAMED = (("commit_name", COMMIT_MESSAGE), ("pull_request_name", TITLE), ("branch_name", BRANCH))
 NAME_WORD = re.compile(r"[A-Za-z]+")
 HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
 
@@ -50,6 +63,7 @@ class Places(Struct, frozen=True):
 class Phrases(Struct, frozen=True):
     prompts: list[float]
     first: float
+    later: float
     intents: dict[Intent, Places]
     about: dict[Intent, float]
 
@@ -89,7 +103,12 @@ def decide(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
     weights = table("rubric", Weights)
     if not has_goal(turns):
         return None, []
-    pieces = [*from_prompts(turns, weights), *from_replies(turns, weights), *from_work(turns, weights), *from_names(turns, weights)]
+    pieces = [
+        *from_prompts(turns, weights),
+        *from_replies(turns, weights),
+        *from_work(turns, weights),
+        *from_names(turns, weights),
+    ]
     total = dict.fromkeys(INTENTS, 0.0)
     for piece in pieces:
         for intent, value in piece.adds.items():
@@ -112,7 +131,12 @@ def has_goal(turns: Sequence[Turn]) -> bool:
 
 def is_small_talk(prompt: Prompt) -> bool:
     said = speech.read(prompt.text)
-    return prompt.kind == "typed" and not prompt.images and is_bare(said, view_of_words(said)) and not any(kind.startswith("asks.") for kind in said.heard)
+    return (
+        prompt.kind == "typed"
+        and not prompt.images
+        and is_bare(said, view_of_words(said))
+        and not any(kind.startswith("asks.") for kind in said.heard)
+    )
 
 
 def substantive(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
@@ -133,7 +157,7 @@ def substantive(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
 
 
 def wants_change(prompt: Prompt) -> bool:
-    """Whether it asks for more than an answer, or tells of a defect; a session that changed something began with that."""
+    """Whether it asks for more than an answer, or tells of a defect."""
     said = speech.read(headline(prompt))
     asks = any(heard.word <= OPENING for intent in REQUESTS for heard in said.heard.get(f"asks.{intent}", ()))
     return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not asks_question(said)
@@ -149,7 +173,9 @@ def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
             if about := said.heard.get(f"about.{intent}"):
                 yield Piece("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
         if prompt.kind == "command":
-            yield from name_pieces("command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights)
+            yield from name_pieces(
+                "command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights
+            )
         signs = {
             "pasted_error": PASTED_ERROR.search(prompt.text[:8_000]),
             "asks_question": asks_question(said),
@@ -160,7 +186,9 @@ def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         for kind, found in signs.items():
             if found:
                 adds = {intent: value * share for intent, value in weights.signs[kind].items()}
-                yield Piece(kind, n, line_around(found, prompt.text if kind != "asks_question" else said.text[-300:]), adds)
+                yield Piece(
+                    kind, n, line_around(found, prompt.text if kind != "asks_question" else said.text[-300:]), adds
+                )
         if prompt.kind == "plan":
             yield Piece("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
 
@@ -190,11 +218,18 @@ def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights) -> 
     first = min(one.start for one, _ in heard)
     at_first = [intent for one, intent in heard if one.start == first]
     for intent in INTENTS:
-        mine = sorted((one for one, whose in heard if whose == intent), key=lambda one: (one.word > OPENING, one.start))
+        mine = sorted(
+            (one for one, whose in heard if whose == intent),
+            key=lambda one: (one.word > OPENING, one.sentence >= FIRST_SENTENCES, one.start),
+        )
         if not mine:
             continue
         places = rules.intents[intent]
-        value = sum(places.opening if one.word <= OPENING else places.inside for one in mine[:2])
+        value = sum(
+            (places.opening if one.word <= OPENING else places.inside)
+            * (1.0 if one.sentence < FIRST_SENTENCES else rules.later)
+            for one in mine[:2]
+        )
         if intent in at_first:
             value += rules.first / len(at_first)
         yield Piece("asked_for", n, mine[0].phrase, {intent: value * share})
@@ -210,7 +245,9 @@ def from_replies(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         for intent in INTENTS:
             heard = said.heard.get(f"asks.{intent}", ())
             if heard:
-                yield Piece("agent_names_it", n, heard[0].phrase, {intent: weight * weights.phrases.intents[intent].opening})
+                yield Piece(
+                    "agent_names_it", n, heard[0].phrase, {intent: weight * weights.phrases.intents[intent].opening}
+                )
 
 
 def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
@@ -218,7 +255,12 @@ def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
     calls = list(all_calls(turns))
     edits = [edit for call in calls for edit in made_edits(call)]
     is_cut_short = ending(turns).kind in BROKEN
-    for kind in (*reading_signs(calls, is_cut_short), *plan_signs(calls), *(size_signs(edits) if edits else ()), *check_signs(calls)):
+    for kind in (
+        *reading_signs(calls, is_cut_short),
+        *plan_signs(calls),
+        *(size_signs(edits) if edits else ()),
+        *check_signs(calls),
+    ):
         yield Piece(kind, len(turns), "", weights.signs[kind])
 
 
@@ -250,7 +292,7 @@ def size_signs(edits: list[Edit]) -> Iterator[str]:
     paths = {edit.path for edit in code}
     if code:
         yield "changed_code"
-    if added + removed <= SMALL_LINES and len(paths) <= SMALL_FILES:
+    if code and added + removed <= SMALL_LINES and len(paths) <= SMALL_FILES:
         yield "small_edit"
     elif added + removed >= LARGE_LINES or len(paths) >= LARGE_FILES:
         yield "large_edit"
@@ -275,16 +317,29 @@ def check_signs(calls: list[Call]) -> Iterator[str]:
 def from_names(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
     """How the first commit, pull request and branch are named."""
     rules = weights.names
+    weight = {"commit_name": rules.commit, "pull_request_name": rules.pull_request, "branch_name": rules.branch}
     found: set[str] = set()
+    for kind, n, named in named_things(turns):
+        if kind not in found:
+            found.add(kind)
+            yield from name_pieces(kind, n, named, weight[kind], weights)
+
+
+def named_things(turns: Sequence[Turn]) -> Iterator[tuple[str, int, str]]:
+    """Commits, pull requests and branches with the turn and the name they were given."""
     for n, turn in enumerate(turns, 1):
         for call in turn.calls:
-            if not call.command or call.status not in ("ok", "error"):
-                continue
-            for kind, pattern, weight in (("commit_name", COMMIT_MESSAGE, rules.commit), ("pull_request_name", TITLE, rules.pull_request), ("branch_name", BRANCH, rules.branch)):
-                if kind not in found and (match := pattern.search(call.command)):
-                    found.add(kind)
-                    named = match["plain"] or (match["heredoc"] if "heredoc" in pattern.groupindex else "")
-                    yield from name_pieces(kind, n, named or "", weight, weights)
+            if call.command and call.status in ("ok", "error", "open"):
+                for kind, pattern in NAMED:
+                    if match := pattern.search(call.command):
+                        yield kind, n, match["plain"] or match.groupdict().get("heredoc") or ""
+
+
+def names_of(turns: Sequence[Turn]) -> Iterator[str]:
+    """What pull requests, else commits are called."""
+    things = list(named_things(turns))
+    for wanted in ("pull_request_name", "commit_name"):
+        yield from (named for kind, _, named in things if kind == wanted and named)
 
 
 def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) -> Iterator[Piece]:

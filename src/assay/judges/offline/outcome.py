@@ -9,6 +9,7 @@ from assay.judges.formula import goal_complete
 from assay.judges.offline.evidence import Found, collect
 from assay.judges.offline.story import tell
 from assay.judges.offline.tables import table
+from assay.sessions.ending import BROKEN
 from assay.types import Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
 
 MOST_CITATIONS = 6
@@ -28,14 +29,25 @@ def outcome(
 ) -> OutcomeJudgement:
     """Whether the goal was completed, how sure, and why."""
     rules = table("outcome", Weights)
-    found = [*collect(tell(turns), intent, after)]
+    story = tell(turns)
+    found = [*collect(story, intent, after)]
+    if story.ending.kind not in BROKEN:
+        found += [Found("failure_signal", failure.turn, failure.quote) for failure in failures]
     reasons = tuple(
-        Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(rules.weights[one.kind] * one.share, 3))
+        Reason(
+            kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(rules.weights[one.kind] * one.share, 3)
+        )
         for one in found
     )
     confidence = round(1 / (1 + exp(-rules.prior[intent] - sum(reason.weight for reason in reasons))), 3)
     if not any(turn.replies or turn.calls or turn.marks for turn in turns):
-        return OutcomeJudgement(goal_complete=None, confidence=None, evidence=None, reasons=reasons, ungraded="nothing but the prompt is there")
+        return OutcomeJudgement(
+            goal_complete=None,
+            confidence=None,
+            evidence=None,
+            reasons=reasons,
+            ungraded="nothing but the prompt is there",
+        )
     evidence = kind_of(reasons, confidence, failures, rules)
     complete = goal_complete(intent, evidence, confidence, failures)
     return OutcomeJudgement(
@@ -57,7 +69,9 @@ def kind_of(reasons: Sequence[Reason], confidence: float, failures: Sequence[Fai
 def cite(reasons: Sequence[Reason], failures: Sequence[Failure], complete: bool) -> Iterator[Citation]:
     """The weightiest words for the conclusion, failure signals first."""
     quoted = [(failure.turn, failure.quote) for failure in failures]
-    ordered = sorted((reason for reason in reasons if reason.quote), key=lambda reason: -reason.weight if complete else reason.weight)
+    ordered = sorted(
+        (reason for reason in reasons if reason.quote), key=lambda reason: -reason.weight if complete else reason.weight
+    )
     quoted += [(reason.turn, reason.quote) for reason in ordered if (reason.weight > 0) == complete]
     for turn, quote in list(dict.fromkeys(quoted))[:MOST_CITATIONS]:
         yield Citation(turn=turn, quote=quote)

@@ -1,4 +1,4 @@
-"""What can be seen of the step from one prompt to the next: a named number for each sign of a new goal or of the old."""
+"""What can be seen of the step from one prompt to the next: a number for each sign of a new goal or of the old one."""
 
 import re
 from collections.abc import Sequence
@@ -137,9 +137,9 @@ def steps(turns: Sequence[Turn], branches: Sequence[str] = ()) -> list[tuple[int
     known = [value for value in alike if value is not None]
     mean = sum(known) / len(known) if known else 0.0
     is_trunk = bool(branches) and all(branch in TRUNKS for branch in branches)
-    edited = list(accumulate((one.edited for one in views), frozenset.union))
-    touched = list(accumulate((one.touched for one in views), frozenset.union))
-    references = list(accumulate((one.references for one in views), frozenset.union))
+    edited = so_far([one.edited for one in views])
+    touched = so_far([one.touched for one in views])
+    references = so_far([one.references for one in views])
     found: list[tuple[int, dict[str, float]]] = []
     for n in range(1, len(views)):
         here = alike[n - 1]
@@ -156,6 +156,11 @@ def steps(turns: Sequence[Turn], branches: Sequence[str] = ()) -> list[tuple[int
         )
         found.append((places[n], topic_signs(views, n, past) | words_signs(views, n) | work_signs(views, n, past)))
     return found
+
+
+def so_far(sets: list[frozenset[str]]) -> list[frozenset[str]]:
+    """After each, all that was there up to it."""
+    return list(accumulate(sets, lambda known, more: known | more))
 
 
 def highest(values: Sequence[float | None], least: float | None) -> float:

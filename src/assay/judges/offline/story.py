@@ -68,7 +68,9 @@ def tell(turns: Sequence[Turn]) -> Story:
                 continue
             for run in call.runs:
                 if run.purpose in CHECKS:
-                    checks.append(Check(n, run.purpose or "", None if run.outcome is None else run.outcome == "passed", call))
+                    checks.append(
+                        Check(n, run.purpose or "", None if run.outcome is None else run.outcome == "passed", call)
+                    )
                     checked_at.append(place)
                 elif run.purpose in LANDING and run.outcome != "failed":
                     landed.append((n, run.purpose or "", call))
@@ -80,7 +82,9 @@ def scene(number: int, turn: Turn) -> Scene:
     prompt = turn.prompt
     said = speech.read(prompt.text if prompt else "")
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
-    complaint = bool(said.first("complains", "frustrated")) and number > 1
+    is_chore = "chores" in said.heard and said.words <= 14
+    is_late = number > 1
+    complaint = is_late and bool(said.first("frustrated") or (said.first("complains") and not is_chore))
     return Scene(
         number=number,
         turn=turn,
@@ -88,7 +92,7 @@ def scene(number: int, turn: Turn) -> Scene:
         reply=speech.read(replies[-1][:REPLY] if replies else ""),
         has_edits=any(made_edits(call) for call in turn.calls),
         is_mutating=any(is_mutating(call) for call in turn.calls),
-        is_chore="chores" in said.heard and said.words <= 14,
-        is_complaint=complaint or (bool(prompt) and number > 1 and prompt is not None and prompt.kind == "rejection"),
+        is_chore=is_chore,
+        is_complaint=complaint or (is_late and prompt is not None and prompt.kind == "rejection"),
         is_acceptance=bool(said.first("accepts")) and not complaint,
     )

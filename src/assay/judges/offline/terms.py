@@ -25,8 +25,8 @@ def empty_words() -> frozenset[str]:
     work = (
         "all also any one use using used like just get got make sure need see check out into then than them they their "
         "which these those some more most other only after before about now will has had been did does doing done file "
-        "files code line lines change changes changed run running add added update updated look want test tests let new "
-        "command output current currently following first next here still want way work works working issue error"
+        "files code line lines change changes changed run running add added update updated look want test tests new "
+        "command output current currently following first next here still way work works working issue error"
     )
     return frozenset(work.split()) | {word for table in contents().values() for word in table["frequent"]}
 

@@ -12,7 +12,7 @@ LANGUAGES = tuple(sorted(entry.name[:-5] for entry in FOLDER.iterdir() if entry.
 
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9d\u3005"
 """Kana, Han, Hangul: matched character by character, since a phrase may stand anywhere in a run of them."""
-TOKEN = re.compile(rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:[\w'-]*[^\W_{UNSPACED}])?|\d+|[?？!！.。]")
+TOKEN = re.compile(rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:[\w'-]*[^\W_{UNSPACED}])?|\d+|[?？!！。\n]|\.(?=\s|\Z)")
 """A character of those scripts, a word with its apostrophes and hyphens, a number, or the end of a sentence."""
 
 GAP = ".."

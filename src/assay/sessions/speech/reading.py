@@ -11,7 +11,7 @@ from assay.sessions.speech.phrases import GAP, KINDS, STEMS, TOKEN, Trie, trie
 
 LONGEST_GAP = 3
 NEGATABLE = frozenset({"accepts", "agent.done", "agent.concludes"})
-SENTENCE_ENDS = frozenset("?？!！.。")
+SENTENCE_ENDS = frozenset("?？!！.。\n")
 FIRST_UNSPACED = "\u3005"
 ENDS = 6_000
 """A text is read this far; more is pasted, not said."""
@@ -44,6 +44,8 @@ class Heard(Struct, frozen=True):
     start: int
     word: int
     """How many words stand before it in its sentence; 0 opens it."""
+    sentence: int
+    """How many sentences stand before its own."""
 
 
 class Said(Struct, frozen=True):
@@ -83,17 +85,19 @@ def read(text: str) -> Said:
     places = list(accumulate((size(word) for word in words), initial=0.0))
     heard: dict[str, list[Heard]] = {}
     negated_at = -9
-    opening = 0.0
+    opening, sentence = 0.0, 0
     for n, word in enumerate(words):
         if word in SENTENCE_ENDS:
-            opening, negated_at = places[n + 1], -9
+            opening, sentence, negated_at = places[n + 1], sentence + 1, -9
             continue
         for kind, end in found(trie(), words, n):
             if kind == "not":
                 negated_at = max(negated_at, end)
             elif not (kind in NEGATABLE and n - negated_at <= LONGEST_GAP):
                 start = spans[n][1]
-                heard.setdefault(kind, []).append(Heard(own[start : spans[end - 1][2]], start, int(places[n] - opening)))
+                heard.setdefault(kind, []).append(
+                    Heard(own[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
+                )
     return Said(text=own, words=ceil(places[-1]), heard={kind: tuple(all_of) for kind, all_of in heard.items()})
 
 

@@ -1,0 +1,144 @@
+"""The rubric judge: intent, the seven checks of how it was asked for, a grade, a title and a summary."""
+
+import re
+from collections.abc import Sequence
+
+from assay.judges.offline.intent import decide, headline, names_of, substantive
+from assay.judges.offline.steps import QUESTION, REFERENCE
+from assay.sessions import speech
+from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.ending import tail
+from assay.types import Fact, Intent, Prompt, RubricJudgement, Turn
+
+TITLE, SUMMARY = 60, 240
+FEW_WORDS, ENOUGH_WORDS, MANY_WORDS = 4, 10, 150
+CONCRETE = re.compile(
+    r"`[^`\n]+`|\b[\w-]+\.(?:py|[jt]sx?|go|rs|java|kt|rb|php|[ch]|cpp|cs|swift|sh|sql|md|json|ya?ml|toml|html|css|vue|lua)\b"
+    r"|(?:[\w.-]+/){1,}[\w.-]+|\b\w+\(\)|\b[a-z]+[A-Z]\w+|\b\w+_\w+\b|@\w[\w/.-]+|\bline \d+|:\d+\b|--[a-z][\w-]+"
+)
+POLITE = re.compile(
+    r"^(?:(?:hi|hello|hey|ok|okay|so|now|and|then|great|please|also|well|right|alright|yes|yeah)\b[\s,.!:-]*"
+    r"|(?:can|could|would|will) (?:you|we) (?:please )?|i(?:'d| would) like (?:you )?to |i (?:want|need) (?:you )?to "
+    r"|we (?:need|want) to |let's |let us |help me (?:to )?|go ahead and |please )+",
+    re.IGNORECASE,
+)
+MARKDOWN_LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
+ADDRESS = re.compile(r"https?://(?:github|gitlab)\.com/([\w.-]+/[\w.-]+/[\w-]+/\d+)\S*|https?://\S+")
+MARKUP = re.compile(r"```.*?(?:```|\Z)|\*\*|^#{1,6}\s|^>\s|\||^\s*[-|]+\s*$", re.DOTALL | re.MULTILINE)
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+TELLING_TITLE = 16
+NOT_ASKED: dict[str, frozenset[Intent]] = {
+    "scope_bounded": frozenset({"question"}),
+    "verification_requested": frozenset({"question", "investigation", "review", "plan"}),
+    "root_cause_oriented": frozenset({"question", "review", "plan", "small_change", "feature", "refactor"}),
+    "plan_first": frozenset({"question", "investigation", "review", "small_change", "bug_fix"}),
+}
+"""Checks that say nothing for an intent."""
+GRADES = (
+    (1.0, "A+"), (0.85, "A"), (0.8, "A-"), (0.75, "B+"), (0.66, "B"), (0.6, "B-"),
+    (0.55, "C+"), (0.5, "C"), (0.4, "C-"), (0.2, "D"),
+)  # fmt: skip
+
+
+def rubric(turns: Sequence[Turn], facts: dict[str, Fact]) -> RubricJudgement:
+    """What the session was after and how well it was asked for."""
+    intent, reasons = decide(turns)
+    prompts = [prompt for _, prompt in substantive(turns)]
+    title = titled(turns, prompts)
+    if intent is None:
+        return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=summed_up(title, turns))
+    checks = {
+        name: None if intent in NOT_ASKED.get(name, ()) else value for name, value in seven(turns, prompts).items()
+    }
+    return RubricJudgement(
+        intent=intent,
+        checks=checks,
+        grade=grade(checks),
+        title=title,
+        summary=summed_up(title, turns),
+        reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.weight))),
+    )
+
+
+def seven(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, bool]:
+    """The seven checks, on all that the person said."""
+    first = prompts[0] if prompts else None
+    text = first.text[:4_000] if first else ""
+    said = speech.read(text)
+    spoken = [speech.read(turn.prompt.text) for turn in turns if turn.prompt]
+    asks = any(kind.startswith("asks.") for kind in said.heard) or bool(QUESTION.search(said.text[-200:]))
+    is_concrete = bool(CONCRETE.search(text) or REFERENCE.search(text)) or bool(first and first.images)
+    is_plan = bool(first) and first is not None and first.kind == "plan"
+    return {
+        "goal_explicit": is_plan or (said.words >= FEW_WORDS and (asks or "wants" in said.heard)),
+        "scope_bounded": is_plan or "bounds" in said.heard or (is_concrete and said.words <= MANY_WORDS),
+        "references_concrete": is_concrete,
+        "context_sufficient": not was_asked_back(turns) and (is_concrete or said.words >= ENOUGH_WORDS),
+        "verification_requested": any("verifies" in one.heard for one in spoken),
+        "root_cause_oriented": any("root_cause" in one.heard for one in spoken[:3]),
+        "plan_first": is_plan or any("plans" in one.heard for one in spoken[:3]) or planned_first(turns),
+    }
+
+
+def was_asked_back(turns: Sequence[Turn]) -> bool:
+    """The agent had to ask before it could do anything."""
+    first = next((turn for turn in turns if turn.prompt), None)
+    if first is None or not first.replies or any(made_edits(call) for call in first.calls):
+        return False
+    return bool(QUESTION.search(tail(first.replies[-1].text))) or any(call.kind == "ask" for call in first.calls)
+
+
+def planned_first(turns: Sequence[Turn]) -> bool:
+    """A plan was made before the first edit."""
+    for call in all_calls(turns):
+        if call.kind == "plan":
+            return True
+        if made_edits(call):
+            return False
+    return False
+
+
+def grade(checks: dict[str, bool | None]) -> str | None:
+    """A letter for the share of applicable checks that hold."""
+    applicable = [value for value in checks.values() if value is not None]
+    if not applicable:
+        return None
+    share = sum(applicable) / len(applicable)
+    return next((letter for least, letter in GRADES if share >= least), "F")
+
+
+def titled(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
+    """The first sentence of the first request; where that says little, the name of the first pull request or commit."""
+    asked = next(filter(None, (sentence_of(prompt) for prompt in prompts)), "")
+    if len(asked) < TELLING_TITLE:
+        named = next(names_of(turns), "")
+        asked = named or asked
+    return shortened(asked[:1].upper() + asked[1:], TITLE)
+
+
+def sentence_of(prompt: Prompt) -> str:
+    """What a prompt begins with, without politeness, addresses in short."""
+    text = headline(prompt) if prompt.kind == "plan" else prompt.text[:1_000]
+    text = MARKDOWN_LINK.sub(r"\1", text)
+    text = ADDRESS.sub(lambda found: found[1] or found[0].rsplit("/", 1)[-1], text)
+    flat = " ".join(MARKUP.sub(" ", text).split())
+    flat = POLITE.sub("", flat) or flat
+    first = SENTENCE.split(flat, maxsplit=1)[0]
+    return (first if len(first) >= TELLING_TITLE else flat).rstrip(".。:：")
+
+
+def summed_up(title: str, turns: Sequence[Turn]) -> str:
+    """What was asked, and the agent's last words on it."""
+    replies = [reply.text for turn in turns for reply in turn.replies[-1:] if reply.text.strip()]
+    flat = " ".join(MARKUP.sub(" ", replies[-1][:800]).split()) if replies else ""
+    sentences = [part for part in SENTENCE.split(flat) if part]
+    ended = next((part for part in sentences if len(part) >= TELLING_TITLE), " ".join(sentences) or "no reply")
+    return shortened(f"{title or 'Nothing was asked'} → {ended}", SUMMARY)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or whole words of it and an ellipsis."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"
