@@ -58,6 +58,7 @@ def session_of(*, day: float = 0, rework: str = "no", facts: dict[str, Any] | No
         "evidence": "explicit",
         "citations": [],
         "reasons": [],
+        "intent_reasons": [],
         "crushed": None,
         "title": "Weave the blue scarf",
         "summary": "",

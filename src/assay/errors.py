@@ -3,6 +3,7 @@
 AssayError          anything Assay itself reports
 ├── BadInput        the person can mend it: one line, exit code 2
 │   └── StoreError  the store can't be opened or written
+├── JudgeError      a judge gave no answer: the session is ungraded, the run goes on
 ├── WorkerLost      a worker process was killed: what was done is kept
 └── Stopped         the person asked to stop: what was done is kept, exit code 130
 
@@ -23,6 +24,10 @@ class BadInput(AssayError):
 
 class StoreError(BadInput):
     """The store can't be opened, read or written."""
+
+
+class JudgeError(AssayError):
+    """A judge could not answer; the message says why, and becomes the reason of an ungraded session."""
 
 
 class WorkerLost(AssayError):

@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from assay.cli.main import app
+from assay.scores.slices import WAYS
 from tests.conftest import (
     become,
     called,
@@ -30,6 +31,10 @@ from tests.conftest import (
 )
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+NAMES = {
+    (name, *inner) for name, one in COMMANDS.items() for inner in ([(n,) for n in getattr(one, "commands", ())] or [()])
+}
+"""Every command, those of a group behind its name."""
 ESCAPE = re.compile(r"\x1b|\x9b")
 HARMLESS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 """Colours, the cursor and line wrap: what Rich itself writes."""
@@ -63,13 +68,19 @@ def test_help_names_every_command():
     assert not [name for name in COMMANDS if name not in ran.out]
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_help_of_a_command_names_every_option(name: str):
-    ran = run(name, "--help")
+@pytest.mark.parametrize("name", sorted(NAMES), ids=" ".join)
+def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
+    ran = run(*name, "--help")
     assert (ran.code, ran.err) == (0, "")
-    options = [opt for param in COMMANDS[name].params for opt in param.opts if opt.startswith("--")]
+    one = COMMANDS[name[0]] if len(name) == 1 else COMMANDS[name[0]].commands[name[1]]
+    options = [opt for param in one.params for opt in param.opts if opt.startswith("--")]
     assert options
     assert not [option for option in options if option not in ran.out]
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_of_a_command_has_an_example(name: str):
+    assert f"Example: `assay {name}" in run(name, "--help").out
 
 
 def test_without_a_command_help_is_shown():
@@ -82,7 +93,7 @@ def test_the_version_is_told():
     assert re.fullmatch(r"assay \d+\.\d+\.\d+\S*\n", ran.out)
 
 
-@pytest.mark.parametrize("args", [("nonsense",), ("streams", "--nonsense"), ("streams", "--jobs", "-1"), ("show",)])
+@pytest.mark.parametrize("args", [("nonsense",), ("streams", "--nonsense"), ("score", "--jobs", "-1"), ("show",)])
 def test_a_wrong_use_exits_with_2(args: tuple[str, ...]):
     ran = run(*args)
     assert (ran.code, ran.out) == (2, "")
@@ -90,8 +101,9 @@ def test_a_wrong_use_exits_with_2(args: tuple[str, ...]):
     assert "Traceback" not in ran.err
 
 
-def test_a_home_without_transcripts_is_told(tmp_path: Path):
-    ran = run("streams", env={"HOME": str(tmp_path), "ASSAY_STORE": str(tmp_path / "s.db")})
+@pytest.mark.parametrize("name", ["score", "sessions", "streams"])
+def test_a_home_without_transcripts_is_told(tmp_path: Path, name: str):
+    ran = run(name, env={"HOME": str(tmp_path), "ASSAY_STORE": str(tmp_path / "s.db")})
     assert (ran.code, ran.out) == (2, "")
     assert str(tmp_path / ".claude" / "projects") in ran.err
     assert "assay demo" in ran.err
@@ -128,7 +140,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     os.utime(next((top / "in").iterdir()), (1, 1))
     (top / "in" / "\x1b[2Jempty.jsonl").write_bytes(b"")
     (top / "in" / "\x1b[2Jclosed").mkdir()
-    assert run("streams", top / "in", "--store", top / "s.db", "--json").code == 0
+    assert run("score", top / "in", "--store", top / "s.db", "--json").code == 0  # no progress is shown after this
     return top
 
 
@@ -153,17 +165,24 @@ def on_terminal(*args: object, **env: str) -> str:
     return found.decode()
 
 
-@pytest.mark.parametrize("args", [("streams",), ("doctor",)], ids=lambda args: args[0])
-def test_json_is_one_document_and_nothing_else(hostile: Path, args: tuple[str, ...]):
-    ran = run(*args, hostile / "in", "--store", hostile / "s.db", "--json")
+LISTS = ["score", "sessions", "streams", "doctor"]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_json_is_one_document_and_nothing_else(hostile: Path, name: str):
+    ran = run(name, hostile / "in", "--store", hostile / "s.db", "--json")
     assert ran.err == ""
     assert ran.out.count("\n") == 1
     assert json.loads(ran.out)["schema_version"] == 1
 
 
-@pytest.mark.parametrize("name", ["streams", "doctor"])
-def test_a_list_sends_nothing_hostile_to_a_terminal(hostile: Path, name: str):
-    seen = on_terminal(name, hostile / "in", "--store", hostile / "s.db")
+@pytest.mark.parametrize(
+    "args",
+    [*([name] for name in LISTS), ["sessions", "--ledger"], *(["score", "--by", by] for by in WAYS)],
+    ids=" ".join,
+)
+def test_a_list_sends_nothing_hostile_to_a_terminal(hostile: Path, args: list[str]):
+    seen = on_terminal(*args, hostile / "in", "--store", hostile / "s.db")
     assert has_hostile(seen) == []
     assert "http://evil.example\x1b" not in seen
 
@@ -187,9 +206,24 @@ def test_a_stream_sends_nothing_hostile_to_a_terminal(hostile: Path, n: int):
     assert has_hostile(on_terminal("show", f"h{n}", "--store", hostile / "s.db")) == []
 
 
+def test_a_session_sends_nothing_hostile_to_a_terminal(hostile: Path):
+    listed = run("sessions", hostile / "in", "--store", hostile / "s.db", "--json").json["sessions"]
+    assert len(listed) == len(PAYLOADS) + 1
+    for one in listed:
+        seen = on_terminal("show", one["id"], "--store", hostile / "s.db")
+        assert "Where it begins" in seen
+        assert has_hostile(seen) == []
+
+
 def test_an_ambiguous_id_sends_nothing_hostile_to_a_terminal(hostile: Path):
     seen = on_terminal("show", "h", "--store", hostile / "s.db")
     assert "streams begin with" in seen
+    assert has_hostile(seen) == []
+
+
+def test_a_choice_that_fits_nothing_sends_nothing_hostile_to_a_terminal(hostile: Path):
+    seen = on_terminal("score", hostile / "in", "--store", hostile / "s.db", "--project", "\x1b]0;absent\x07")
+    assert "fits --project" in seen
     assert has_hostile(seen) == []
 
 
@@ -197,12 +231,12 @@ def test_markup_in_a_transcript_is_shown_as_it_was_written(hostile: Path):
     stream = f"h{len(PAYLOADS)}"
     shown = run("show", stream, "--store", hostile / "s.db").out
     assert f"{MARKUP}markup" in shown
-    assert (
-        "[bold red]knit[/]" in run("streams", hostile / "in", "--store", hostile / "s.db", env={"COLUMNS": "400"}).out
-    )
+    for name in ("streams", "sessions", "score"):
+        ran = run(name, hostile / "in", "--store", hostile / "s.db", env={"COLUMNS": "400"})
+        assert "[bold red]knit[/]" in ran.out, name
 
 
-@pytest.mark.parametrize("args", [("streams", "in"), ("doctor", "in"), ("show", "h0")], ids=lambda args: args[0])
+@pytest.mark.parametrize("args", [*((name, "in") for name in LISTS), ("show", "h0")], ids=lambda args: args[0])
 def test_pipes_and_no_color_get_no_escape_codes(hostile: Path, args: tuple[str, ...]):
     piped = run(*args, "--store", hostile / "s.db", cwd=hostile)
     assert piped.code == 0
@@ -217,7 +251,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str])
     folder = folder_of(tmp_path / "in", 3)
     reads, writes = os.pipe()
     os.close(reads)  # `head` that is gone before the first byte: no race about who is faster
-    args = command("streams", folder, "--store", tmp_path / "s.db", *flag)
+    args = command("score", folder, "--store", tmp_path / "s.db", *flag)
     done = subprocess.run(args, stdout=writes, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
     os.close(writes)
     assert done.stderr == b""
@@ -228,7 +262,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str])
 def test_output_that_cannot_be_written_is_told(tmp_path: Path, flag: list[str]):
     folder = folder_of(tmp_path / "in", 3)
     with Path("/dev/full").open("wb") as full:
-        args = command("streams", folder, "--store", tmp_path / "s.db", *flag)
+        args = command("score", folder, "--store", tmp_path / "s.db", *flag)
         done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
     assert done.returncode == 2
     assert is_one_line(done.stderr.decode())
@@ -236,15 +270,28 @@ def test_output_that_cannot_be_written_is_told(tmp_path: Path, flag: list[str]):
 
 @pytest.mark.parametrize("variables", [{"LC_ALL": "C", "LANG": "C"}, {"PYTHONIOENCODING": "ascii"}], ids=["C", "ascii"])
 def test_a_terminal_that_knows_only_ascii_is_served(hostile: Path, variables: dict[str, str]):
-    ran = spawn("streams", hostile / "in", "--store", hostile / "s.db", env=variables)
-    assert (ran.code, ran.err) == (0, "")
+    for name in ("streams", "score"):
+        ran = spawn(name, hostile / "in", "--store", hostile / "s.db", env=variables)
+        assert (ran.code, ran.err) == (0, ""), name
 
 
 def test_the_demo_needs_nothing_and_keeps_nothing(tmp_path: Path):
-    ran = run("demo", "--json", env={"HOME": str(tmp_path), "TMPDIR": str(tmp_path)})
-    assert ran.json["streams"]
-    assert ran.json["skipped"] == []
+    env = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    found = run("demo", "--json", env=env).json
+    assert found["score"]["counted"] > 0
+    assert found["skipped"] == {"files": 0, "lines": 0, "reasons": {}}
+    shown = run("demo", found["sessions"][0]["id"], env=env)
+    assert found["sessions"][0]["title"] in " ".join(shown.out.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_reads_no_settings_of_yours(tmp_path: Path):
+    (tmp_path / "assay.toml").write_text("judge = 'nobody'\nnonsense = 1\n")
+    ran = run("demo", env={"ASSAY_JUDGE": "nobody", "ASSAY_STORE": str(tmp_path / "s.db")}, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "PRISM Score" in ran.out
+    assert "`assay score` scores your own" in ran.out
+    assert not (tmp_path / "s.db").exists()
 
 
 def test_conversations_of_other_people_are_not_listed(tmp_path: Path):

@@ -1,6 +1,8 @@
-"""`assay show`: one stream, found by its id or how it begins."""
+"""`assay show`: one session or stream, found by its id or how it begins."""
 
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,13 +12,15 @@ from tests.conftest import conversation, is_one_line, run, said, streams, write
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("show")
-    for name in ("abc-1", "abc-2", "abc", "xyz"):
+    for name in ("wool-1", "wool-2", "wool", "xyz"):
         write(top / "in" / f"{name}.jsonl", *conversation(name))
     streams(top / "in", "--store", top / "s.db")
     return top / "s.db"
 
 
-@pytest.mark.parametrize(("given", "found"), [("abc-1", "abc-1"), ("abc", "abc"), ("x", "xyz"), ("abc-2", "abc-2")])
+@pytest.mark.parametrize(
+    ("given", "found"), [("wool-1", "wool-1"), ("wool", "wool"), ("x", "xyz"), ("wool-2", "wool-2")]
+)
 def test_a_whole_id_or_the_only_one_that_begins_so_is_shown(store: Path, given: str, found: str):
     detail = run("show", given, "--store", store, "--json").json
     assert detail["stream"]["id"] == found
@@ -33,9 +37,9 @@ def test_an_id_that_nobody_has_is_told(store: Path):
 
 
 def test_a_beginning_that_several_have_lists_them(store: Path):
-    ran = run("show", "ab", "--store", store)
+    ran = run("show", "wo", "--store", store)
     assert (ran.code, ran.out) == (2, "")
-    assert not [name for name in ("abc-1", "abc-2", "abc") if name not in ran.err]
+    assert not [name for name in ("wool-1", "wool-2", "wool") if name not in ran.err]
     assert "xyz" not in ran.err
 
 
@@ -66,3 +70,70 @@ def test_what_show_counts_is_what_the_list_counts(tmp_path: Path):
     for one in streams(tmp_path / "in", "--store", tmp_path / "s.db")["streams"]:
         detail = run("show", one["id"], "--store", tmp_path / "s.db", "--json").json
         assert [turn["prompt"]["at"] for turn in detail["turns"] if turn.get("prompt")] == one["prompts_at"]
+
+
+# --- sessions ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A store, and the sessions in it."""
+    top = tmp_path_factory.mktemp("show-sessions")
+    for n in range(20):
+        write(top / "in" / f"{n:02}.jsonl", *conversation(f"loom-{n:02}", 3, start=n * 7200))
+    found = run("sessions", top / "in", "--store", top / "s.db", "--json").json["sessions"]
+    return top / "s.db", found
+
+
+def test_a_session_is_shown_by_its_id_or_how_it_begins(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    for given in (listed[0]["id"], listed[0]["id"][:8]):
+        detail = run("show", given, "--store", store, "--json").json
+        assert list(detail) == ["schema_version", "session", "turns"]
+        assert detail["session"] == listed[0]
+        assert [turn["prompt"]["at"] for turn in detail["turns"]] == listed[0]["prompts_at"]
+
+
+def test_a_session_says_how_it_ended_why_and_what_happened(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    shown = run("show", listed[0]["id"], "--store", store).out
+    words = ["crushed", "Why", "Where it begins", "a new conversation", "Facts", "tokens", "Turns", "row 0 is woven"]
+    assert not [word for word in (*words, listed[0]["id"], listed[0]["title"]) if word not in shown]
+
+
+def test_a_beginning_that_several_sessions_have_lists_them(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    first = Counter(one["id"][0] for one in listed).most_common(1)[0][0]
+    ran = run("show", first, "--store", store)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"begin with '{first}'; give more of the id" in ran.err
+    assert not [one["id"] for one in listed if one["id"].startswith(first) and one["id"] not in ran.err]
+    assert not [one["id"] for one in listed if not one["id"].startswith(first) and one["id"] in ran.err]
+
+
+def test_a_stream_names_the_sessions_in_it(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    one = next(one for one in listed if one["streams"] == ["loom-07"])
+    assert run("show", "loom-07", "--store", store, "--json").json["sessions"] == [one["id"]]
+    shown = run("show", "loom-07", "--store", store).out
+    assert "Sessions in it" in shown
+    assert one["id"][:8] in shown
+
+
+def test_a_session_that_was_merged_into_another_leads_there(tmp_path: Path):
+    write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
+    write(tmp_path / "in" / "b.jsonl", *conversation("two", 3, start=90_000))
+    store = tmp_path / "s.db"
+    first, second = (one["id"] for one in run("sessions", tmp_path / "in", "--store", store, "--json").json["sessions"])
+    assert run("session", "merge", first, second, "--store", store).code == 0
+    detail = run("show", second, "--store", store, "--json").json
+    assert detail["session"]["id"] == first
+    assert len(detail["turns"]) == 6
+
+
+def test_without_a_store_the_first_step_is_named(tmp_path: Path):
+    ran = run("show", "wool", "--store", tmp_path / "s.db")
+    assert (ran.code, ran.out) == (2, "")
+    assert is_one_line(ran.err)
+    assert "run `assay score` first" in ran.err
+    assert not (tmp_path / "s.db").exists()

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import demo, doctor, show, streams
+from assay.cli import demo, doctor, score, session, sessions, show, streams
 from assay.errors import AssayError, Stopped
 from assay.reports.safe import safe
 
@@ -18,16 +18,19 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 app = typer.Typer(
     name="assay",
     help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine alone.",
-    epilog="Start with `assay demo`, then `assay streams`. Every command takes --help.",
+    epilog="Start with `assay demo`, then `assay score`. Every command takes --help.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("streams")(streams.streams)
-app.command("show")(show.show)
-app.command("doctor")(doctor.doctor)
-app.command("demo")(demo.demo)
+app.command("score", epilog=score.EXAMPLE)(score.score)
+app.command("sessions", epilog=sessions.EXAMPLE)(sessions.sessions)
+app.command("show", epilog=show.EXAMPLE)(show.show)
+app.add_typer(session.app, name="session", epilog="Example: `assay session split 3f2a91c0 4`")
+app.command("streams", epilog="Example: `assay streams --since 7d --project .`")(streams.streams)
+app.command("doctor", epilog="Example: `assay doctor`")(doctor.doctor)
+app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
 
 Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.")]

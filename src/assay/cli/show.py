@@ -1,53 +1,126 @@
-"""`assay show`: one stream, turn by turn."""
+"""`assay show`: one session with its evidence, or one stream, turn by turn."""
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.console import Console
+from rich.text import Text
 
-from assay.cli.shared import AsJson, StorePath, leave_quietly
-from assay.config import store_url
+from assay.cli.shared import AsJson, StorePath, bar, leave_quietly, settings
+from assay.config import Config, store_url, zone
 from assay.errors import BadInput
-from assay.pipeline.work import Joining, pieces_of
-from assay.reports import machine, terminal
+from assay.pipeline.judging import stream_of
+from assay.pipeline.pool import cores
+from assay.pipeline.scoring import Run, turns_of
+from assay.reports import listing, machine, terminal
+from assay.reports import session as one_session
 from assay.reports.safe import one_line
-from assay.sessions.join import join
+from assay.scores.prism import has_crushed
+from assay.sessions.linking import Linked
 from assay.stores.sql import Store, open_store
-from assay.types import Summary
+from assay.types import Session, Summary
+
+EXAMPLE = "Example: `assay show 3f2a91c0`, with an id from `assay score`"
+MOST = 10
 
 Id = Annotated[
-    str, typer.Argument(metavar="STREAM", help="Id of a stream, or how it begins; `assay streams` lists them.")
+    str,
+    typer.Argument(
+        metavar="ID",
+        help="A session or a stream, or how its id begins; `assay sessions` and `assay streams` list them.",
+    ),
 ]
 
 
-def show(stream: Id, as_json: AsJson = False, store: StorePath = None) -> None:
-    """Show a conversation: what was asked, what was done and how it ended."""
-    url = store_url(store, os.environ)
+def show(id: Id, as_json: AsJson = False, store: StorePath = None) -> None:
+    """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
+    config = settings(store=store)
+    url = store_url(config.store, os.environ)
     if not Path(url.removeprefix("sqlite:///")).exists():
-        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay streams` first")
+        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
     opened = open_store(url)
     try:
-        leave_quietly()
-        one = the_one(opened, stream)
-        kept = opened.pieces_of(one.agent, one.id)
-        whole = join(pieces_of(Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)), kept.elsewhere)
-        if as_json:
-            sys.stdout.buffer.write(machine.detail(one, whole) + b"\n")
-        else:
-            Console().print(terminal.stream(one, whole))
+        show_in(opened, config, id, as_json)
     finally:
         opened.close()
 
 
-def the_one(store: Store, prefix: str) -> Summary:
-    """The stream whose id begins so; none or several are told."""
-    found = store.find(prefix)
-    if not found:
-        raise BadInput(f"no stream begins with {one_line(prefix, 60)!r}; run `assay streams` to read and list them")
-    if len(found) > 1 and not any(one.id == prefix for one in found):
-        listed = "\n  ".join(f"{one.id}  {one_line(one.title, 60)}" for one in found[:10])
-        raise BadInput(f"{len(found)} streams begin with {prefix!r}; give more of the id:\n  {listed}")
-    return next((one for one in found if one.id == prefix), found[0])
+def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
+    """Show what an id stands for in a store."""
+    with Run(store, None, config, cores()) as run:
+        with bar("judging") as progress:
+            run.bring_up_to_date(progress)
+        found = the_one(Called(linked=run.linked(), streams=store.find(prefix)), prefix, run)
+        if isinstance(found, Summary):
+            show_stream(store, config, found, sessions_in(run, found), as_json)
+        else:
+            show_session(store, config, found, as_json)
+
+
+class Called(Struct, frozen=True, kw_only=True):
+    """All sessions, and the streams whose id begins as given."""
+
+    linked: Sequence[Linked]
+    streams: Sequence[Summary]
+
+
+def the_one(there: Called, prefix: str, run: Run) -> Session | Summary:
+    """The session or stream whose id begins so; none or several are told."""
+    linked = [one for one in there.linked if any(part.id.startswith(prefix) for part in one.segments)]
+    exact = [one for one in linked if any(part.id == prefix for part in one.segments)]
+    streams = [one for one in there.streams if one.id == prefix]
+    if not exact and not streams:
+        exact, streams = linked, list(there.streams)
+    if not exact and not streams:
+        raise BadInput(
+            f"no session or stream begins with {one_line(prefix, 60)!r}; `assay sessions` and `assay streams` list them"
+        )
+    if len(exact) + len(streams) > 1:
+        raise several(prefix, run.sessions(exact[:MOST]), streams, len(exact))
+    return streams[0] if streams else run.sessions(exact)[0]
+
+
+def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
+    """That an id says too little, and what it may mean."""
+    names = [f"session {one.id}  {one_line(one.title, 60)}" for one in sessions]
+    names += [f"stream  {one.id}  {one_line(one.title, 60)}" for one in streams]
+    listed = "\n  ".join(names[:MOST])
+    total = there + len(streams)
+    return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
+
+
+def sessions_in(run: Run, stream: Summary) -> list[Session]:
+    """The sessions that stand in a stream, wholly or in part."""
+    name = (stream.agent, stream.id)
+    return run.sessions(
+        [one for one in run.linked() if any((part.agent, part.stream) == name for part in one.segments)]
+    )
+
+
+def show_session(store: Store, config: Config, session: Session, as_json: bool) -> None:
+    turns = turns_of(store, session)
+    session = replace(session, crushed=has_crushed(session))  # rework may have turned since it was judged
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(machine.session_detail(session, turns) + b"\n")
+    else:
+        Console().print(one_session.report(session, turns, zone(config)))
+
+
+def show_stream(store: Store, config: Config, one: Summary, sessions: Sequence[Session], as_json: bool) -> None:
+    whole = stream_of(store.pieces_of(one.agent, one.id))
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(machine.detail(one, whole, [found.id for found in sessions]) + b"\n")
+        return
+    console = Console()
+    console.print(terminal.stream(one, whole))
+    if sessions:
+        console.print(Text("Sessions in it", "bold"))
+        console.print(listing.sessions(sessions, zone(config), console.width))

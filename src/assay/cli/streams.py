@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_quietly, moment, project, scanned
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_quietly, scanned, settings
+from assay.pipeline.given import moment, project
 from assay.reports import machine, terminal
 from assay.reports.safe import many, safe
 from assay.types import Summary
@@ -32,7 +33,7 @@ def streams(
 ) -> None:
     """List conversations with what can be established about them without asking any model."""
     chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
-    with scanned(paths, store, jobs) as found:
+    with scanned(paths, settings(store=store).store, jobs) as found:
         leave_quietly()
         listed = found.store.streams(found.outcome.roots, *chosen)
         if as_json:

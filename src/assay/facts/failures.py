@@ -121,7 +121,7 @@ def frustration(turns: Sequence[Turn], first: int) -> Iterator[Failure]:
         said = speech.read(prompt.text)
         if said.heard.get("frustrated"):
             if not is_accepted_after(turns, number) and not is_checked(turns[number - 1 :]):
-                yield Failure(kind="frustration", turn=number, quote=line_of(said, "frustrated"))
+                yield Failure(kind="frustration", turn=number, quote=said.quote("frustrated"))
             return
 
 
@@ -146,7 +146,7 @@ def scope_abandoned(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[
         early = [heard for heard in said.heard.get("drops", ()) if heard.word <= 4]
         was_built = any(made_edits(call) for later in turns[number - 1 :] for call in later.calls)
         if early and not was_built and not is_accepted_after(turns, number):
-            yield Failure(kind="scope_abandoned", turn=number, quote=line_of(said, "drops"))
+            yield Failure(kind="scope_abandoned", turn=number, quote=said.quote("drops"))
             return
     if end.kind in ("interrupted", "rejected") and not has_landed(turns):
         yield Failure(kind="scope_abandoned", turn=end.turn, quote=end.quote[:QUOTE])
@@ -172,7 +172,7 @@ def iteration_loop(turns: Sequence[Turn], first: int) -> Iterator[Failure]:
     complaints = [one for one in last if one[1].first("complains", "frustrated") and not one[1].first("accepts")]
     if len(complaints) == LOOP and not is_checked(turns[-1:]):
         number, said = complaints[-1]
-        yield Failure(kind="iteration_loop", turn=number, quote=line_of(said, "complains", "frustrated"))
+        yield Failure(kind="iteration_loop", turn=number, quote=said.quote("complains", "frustrated"))
 
 
 def failing_again(turns: Sequence[Turn], first: int) -> list[tuple[int, Call]]:
@@ -203,11 +203,3 @@ def telling_line(call: Call) -> str:
     lines = [line.strip() for line in call.output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
     return (telling or lines or [call.command])[-1][:QUOTE]
-
-
-def line_of(said: speech.Said, *kinds: str) -> str:
-    """The line in which the first phrase of these kinds stands."""
-    at = min(heard.start for kind in kinds for heard in said.heard.get(kind, ()))
-    start = said.text.rfind("\n", 0, at) + 1
-    end = said.text.find("\n", at)
-    return said.text[start : end if end >= 0 else len(said.text)].strip()[:QUOTE]

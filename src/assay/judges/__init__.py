@@ -3,9 +3,9 @@
 A judge is a module or package here (or an entry point `assay.judges`), one per backend, with
 
 - `versions()`: a short sha256 for each job, over all that decides its answers;
-- `topic(turns)`: a `Gap` for every step from one prompt to the next;
+- `topic(stream)`: a `Gap` for every step from one prompt to the next;
 - `language(turns)`: what the person writes in, what the code is written in;
-- `rubric(turns, facts)`: intent, the seven checks, grade, title, summary;
+- `rubric(turns)`: intent, the seven checks, grade, title, summary;
 - `outcome(turns, intent, failures, after)`: was the goal completed, how sure, by what evidence;
   `after` is what the person said next in the same stream, in another session.
 

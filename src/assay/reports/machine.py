@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.types import Stream, Summary
+from assay.types import Entry, Session, Stream, Summary, Turn
 
 SCHEMA_VERSION = 1
 KEYS = ("key", "of")
@@ -71,6 +71,24 @@ class StreamDetail(Struct, kw_only=True):
     schema_version: int = SCHEMA_VERSION
     stream: StreamView
     files: tuple[str, ...]
+    sessions: list[str]
+    """Ids of the sessions that stand in it, wholly or in part."""
+    turns: list[Any]
+
+
+class SessionsView(Struct, kw_only=True):
+    """`assay sessions --json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    sessions: Sequence[Session]
+    ledger: Sequence[Entry]
+
+
+class SessionDetail(Struct, kw_only=True):
+    """`assay show SESSION --json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    session: Session
     turns: list[Any]
 
 
@@ -97,10 +115,21 @@ def skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
     return [Skip(file=path, line=line or None, why=why) for path, line, why in listed]
 
 
-def detail(one: Summary, stream: Stream) -> bytes:
+def detail(one: Summary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
     """One stream with its turns."""
     turns = [in_full(turn) for turn in stream.turns]
-    return msgspec.json.encode(StreamDetail(stream=stream_view(one), files=stream.files, turns=turns))
+    found = StreamDetail(stream=stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
+    return msgspec.json.encode(found)
+
+
+def sessions(listed: Sequence[Session], ledger: Sequence[Entry]) -> bytes:
+    """Sessions and what the ledger says of them."""
+    return msgspec.json.encode(SessionsView(sessions=listed, ledger=ledger))
+
+
+def session_detail(one: Session, turns: Sequence[Turn]) -> bytes:
+    """One session with its turns; citations count them from 1."""
+    return msgspec.json.encode(SessionDetail(session=one, turns=[in_full(turn) for turn in turns]))
 
 
 def in_full(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """What a person sees in the terminal."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -87,11 +87,11 @@ def tests(facts: dict[str, Any]) -> Text:
     return Text(glyph + star, style)
 
 
-def moment(stamp: str) -> str:
-    """A record's time in the reader's own time zone."""
+def moment(stamp: str, zone: tzinfo | None = None) -> str:
+    """A record's time in a time zone, or in the reader's own."""
     try:
-        return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
+        return datetime.fromisoformat(stamp).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
         return one_line(stamp, 16) or UNKNOWN
 
 
@@ -130,12 +130,15 @@ def cost(facts: dict[str, Any]) -> str:
     return "unpriced: " + ", ".join(one_line(model, 40) for model in facts["unpriced_models"])
 
 
-def turn_head(number: int, turn: Turn) -> Text:
+def turn_head(number: int, turn: Turn, zone: tzinfo | None = None) -> Text:
     if turn.prompt is None:
-        return Text(f"{number:>2} {moment(turn.at)}  (no prompt)", "dim")
+        return Text(f"{number:>2} {moment(turn.at, zone)}  (no prompt)", "dim")
     kind = "" if turn.prompt.kind == "typed" else f"[{turn.prompt.kind}] "
     return Text.assemble(
-        (f"{number:>2} ", "bold"), (f"{moment(turn.at)}  ", "dim"), (kind, "magenta"), (safe(turn.prompt.text), "bold")
+        (f"{number:>2} ", "bold"),
+        (f"{moment(turn.at, zone)}  ", "dim"),
+        (kind, "magenta"),
+        (safe(turn.prompt.text), "bold"),
     )
 
 

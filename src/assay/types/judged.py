@@ -172,6 +172,9 @@ class Session(Row, frozen=True):
     evidence: EvidenceKind | None
     citations: list[Citation]
     reasons: list[Reason]
+    """Every piece of evidence behind the outcome."""
+    intent_reasons: list[Reason]
+    """What speaks for the intent."""
     crushed: bool | None
     title: str
     summary: str

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.judges.offline.story import Check, Scene, Story
 from assay.sessions import speech
-from assay.sessions.ending import BROKEN, tail
+from assay.sessions.ending import BROKEN
 from assay.types import Intent, Prompt
 
 CHANGES: frozenset[Intent] = frozenset({"small_change", "bug_fix", "feature", "refactor"})
@@ -16,8 +16,11 @@ READS: frozenset[Intent] = frozenset({"question", "investigation", "review"})
 VERIFIED: frozenset[Intent] = frozenset({"bug_fix", "feature", "refactor"})
 LONG_ANSWER, MANY_WORDS, MANY_COMPLAINTS = 400, 40, 3
 OPENING = 160
+QUOTE = 120
 LINT_ALONE = 0.3
 """Linters complain of much that was there before."""
+BEGINS_PLANNING = "EnterPlanMode"
+"""A plan call that holds no plan yet: that it was allowed accepts none."""
 QUESTION = re.compile(r"[?？]\W*\Z")
 LINES = re.compile(r"\n+")
 
@@ -36,7 +39,7 @@ def collect(story: Story, intent: Intent, after: Prompt | None) -> Iterator[Foun
     return chain(
         how_it_ended(story, intent),
         what_was_said(story, intent),
-        what_came_next(after, len(story.scenes)),
+        what_came_next(after, len(story.scenes) + 1),
         what_was_changed(story, intent),
         what_was_checked(story, intent),
         what_landed(story),
@@ -53,7 +56,7 @@ def how_it_ended(story: Story, intent: Intent) -> Iterator[Found]:
     yield Found(end.kind, end.turn, end.quote)
     before = [scene for scene in story.scenes if scene.number < end.turn and len(scene.reply.text) > LONG_ANSWER]
     if intent in READS and before:
-        yield Found("concluded_before", before[-1].number, tail(before[-1].reply.text))
+        yield Found("concluded_before", before[-1].number, before[-1].closing)
 
 
 def what_was_said(story: Story, intent: Intent) -> Iterator[Found]:
@@ -64,22 +67,22 @@ def what_was_said(story: Story, intent: Intent) -> Iterator[Found]:
     last = asked[-1]
     said = last.said
     if said.first("drops") and not last.has_edits and said.words <= MANY_WORDS:
-        yield Found("dropped", last.number, sentence(said, "drops"))
+        yield Found("dropped", last.number, said.quote("drops"))
     if said.first("frustrated"):
-        yield Found("frustrated", last.number, sentence(said, "frustrated"))
+        yield Found("frustrated", last.number, said.quote("frustrated"))
     if last.is_complaint:
         yield from what_it_complains_of(story, last, sum(scene.is_complaint for scene in asked))
     elif last.is_acceptance:
-        yield Found("accepted", last.number, sentence(said, "accepts"))
+        yield Found("accepted", last.number, said.quote("accepts"))
     elif last.is_chore:
-        yield Found("landing_asked", last.number, sentence(said, "chores"))
+        yield Found("landing_asked", last.number, said.quote("chores"))
     elif QUESTION.search(said.text[-200:]) and intent not in READS:
-        yield Found("went_on_asking", last.number, said.text[-120:])
+        yield Found("went_on_asking", last.number, said.source.strip()[-QUOTE:])
 
 
 def what_it_complains_of(story: Story, last: Scene, complaints: int) -> Iterator[Found]:
     """A problem reported last, and what was done about it."""
-    quote = sentence(last.said, "complains", "frustrated") or last.said.text[:120]
+    quote = last.said.quote("complains", "frustrated") or last.said.source.strip()[:QUOTE]
     yield Found("complained_last", last.number, quote, strength(last))
     if last.is_mutating and story.ending.kind not in BROKEN:
         yield Found("complaint_worked_on", last.number)
@@ -101,14 +104,14 @@ def what_came_next(after: Prompt | None, turn: int) -> Iterator[Found]:
         return
     said = speech.read(after.text[:600])
     if any(heard.word <= 4 for heard in said.heard.get("accepts", ())):
-        yield Found("praised_after", turn)
+        yield Found("praised_after", turn, said.quote("accepts"))
     elif not said.first("complains", "frustrated"):
-        yield Found("moved_on", turn)
+        yield Found("moved_on", turn, after.text.strip()[:QUOTE])
 
 
 def what_was_changed(story: Story, intent: Intent) -> Iterator[Found]:
     """Whether what was asked for was done at all."""
-    if intent not in CHANGES:
+    if intent not in CHANGES or not story.scenes:
         return
     last = story.scenes[-1]
     if not any(scene.is_mutating for scene in story.scenes):
@@ -122,7 +125,7 @@ def what_was_changed(story: Story, intent: Intent) -> Iterator[Found]:
             if any(call.status in ("rejected", "interrupted") for call in latest.turn.calls)
             else "change_not_made"
         )
-        yield Found(kind, latest.number, latest.said.text[:120])
+        yield Found(kind, latest.number, latest.said.source.strip()[:QUOTE])
     undone = [
         call
         for call in last.turn.calls
@@ -174,16 +177,25 @@ def what_landed(story: Story) -> Iterator[Found]:
 
 
 def what_was_planned(story: Story, intent: Intent) -> Iterator[Found]:
-    """Plans that were accepted or refused, and lists that were not worked off."""
-    plans = [(scene, call) for scene in story.scenes for call in scene.turn.calls if call.kind == "plan"]
-    if plans and intent == "plan":
+    """Plans that were accepted or refused, and a go-ahead after which building began."""
+    if intent != "plan":
+        return
+    plans = [
+        (scene, call)
+        for scene in story.scenes
+        for call in scene.turn.calls
+        if call.kind == "plan" and call.name != BEGINS_PLANNING
+    ]
+    if plans:
         scene, call = plans[-1]
+        quote = (call.target or call.output).strip()[:QUOTE]
         if call.status == "ok":
-            yield Found("plan_accepted", scene.number, call.target[:120])
+            yield Found("plan_accepted", scene.number, quote)
         elif call.status in ("rejected", "interrupted"):
-            yield Found("plan_rejected", scene.number, call.target[:120])
-    if intent == "plan" and any(scene.has_edits and scene.said.first("agrees") for scene in story.scenes[1:]):
-        yield Found("building_began", len(story.scenes))
+            yield Found("plan_rejected", scene.number, quote)
+    agreed = [scene for scene in story.scenes[1:] if scene.has_edits and scene.said.first("agrees")]
+    if agreed:
+        yield Found("building_began", agreed[-1].number, agreed[-1].said.quote("agrees"))
 
 
 def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
@@ -193,11 +205,10 @@ def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
         return
     last = spoken[-1]
     yield from what_it_claims(last, intent)
-    closing = tail(last.reply.text)
-    if QUESTION.search(closing):
+    if QUESTION.search(last.closing):
         was_done = last.is_mutating or (not wants_change(last) and any(one.is_mutating for one in story.scenes[-2:]))
         is_open = not was_done and intent not in ("question", "investigation")
-        yield Found("asks_choice" if is_open else "offers", last.number, closing)
+        yield Found("asks_choice" if is_open else "offers", last.number, last.closing)
     if intent in READS:
         yield from what_it_answers(story, spoken, intent)
 
@@ -206,15 +217,15 @@ def what_it_claims(last: Scene, intent: Intent) -> Iterator[Found]:
     """Success or failure, in the opening words or later."""
     reply, opening = last.reply, speech.read(last.reply.text[:OPENING])
     if opening.first("agent.failed"):
-        yield Found("names_failure_first", last.number, sentence(opening, "agent.failed"))
+        yield Found("names_failure_first", last.number, opening.quote("agent.failed"))
     elif opening.first("agent.done"):
-        yield Found("opens_done", last.number, sentence(opening, "agent.done"))
+        yield Found("opens_done", last.number, opening.quote("agent.done"))
     elif reply.first("agent.done"):
-        yield Found("said_done", last.number, sentence(reply, "agent.done"))
+        yield Found("said_done", last.number, reply.quote("agent.done"))
     elif intent in CHANGES:
         yield Found("no_done_words", last.number)
     if reply.count("agent.failed") >= 2 and not opening.first("agent.failed"):
-        yield Found("names_failure", last.number, sentence(reply, "agent.failed"))
+        yield Found("names_failure", last.number, reply.quote("agent.failed"))
 
 
 def what_it_answers(story: Story, spoken: list[Scene], intent: Intent) -> Iterator[Found]:
@@ -222,24 +233,13 @@ def what_it_answers(story: Story, spoken: list[Scene], intent: Intent) -> Iterat
     last = spoken[-1]
     longest = max(len(scene.reply.text) for scene in spoken)
     if longest >= LONG_ANSWER and story.ending.kind not in BROKEN:
-        yield Found("full_answer", last.number, tail(last.reply.text))
+        yield Found("full_answer", last.number, last.closing)
     concludes = [scene for scene in spoken if scene.reply.first("agent.concludes", "agent.findings")]
     if concludes and intent != "question":
-        quote = sentence(concludes[-1].reply, "agent.concludes", "agent.findings")
+        quote = concludes[-1].reply.quote("agent.concludes", "agent.findings")
         yield Found("concluded", concludes[-1].number, quote)
     elif intent != "question":
         yield Found("no_conclusion", last.number)
-
-
-def sentence(said: speech.Said, *kinds: str) -> str:
-    """The line in which the first phrase of these kinds stands."""
-    found = [heard for kind in kinds for heard in said.heard.get(kind, ())]
-    if not found:
-        return ""
-    at = min(heard.start for heard in found)
-    start = said.text.rfind("\n", 0, at) + 1
-    end = said.text.find("\n", at)
-    return said.text[start : end if end >= 0 else len(said.text)].strip()[:200]
 
 
 def error_line(output: str) -> str:

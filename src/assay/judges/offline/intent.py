@@ -22,7 +22,7 @@ READING = frozenset({"read", "search", "web", "agent"})
 QUOTE = 120
 
 PASTED_ERROR = re.compile(
-    r"Traceback \(most|^\s+at .+\(.+:\d+|\b\w*(?:Error|Exception)\b:|\bpanic:|--- FAIL|\bFAILED\b"
+    r"Traceback \(most|^[ \t]+at [^(\n]+\([^\n]*?:\d|\b\w*(?:Error|Exception)\b:|\bpanic:|--- FAIL|\bFAILED\b"
     r"|\berror(?:\[\w+\])?:|\bE\d{3,4}\b|exit (?:code|status) [1-9]|npm ERR!|segmentation fault",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -35,13 +35,14 @@ PLAN_DOCUMENT = re.compile(
     re.IGNORECASE,
 )
 COMMIT_MESSAGE = re.compile(
-    r"""git commit\b[^\n]*?-\w*m\s*"""
+    r"""git commit\b[^\n]{0,300}?-\w{0,9}m\s*"""
     r"""(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))"""
 )
-TITLE = re.compile(r"""gh pr create\b[^\n]*?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
+TITLE = re.compile(r"""gh pr create\b[^\n]{0,900}?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
 BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
 SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
 CHANGES = ("bug_fix", "feature", "refactor", "small_change")
+PLANNING = ("asks.plan", "about.plan", "plans")
 REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
 TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
 LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
@@ -172,7 +173,7 @@ def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
                 yield Piece("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
-        if prompt.kind == "command":
+        if prompt.kind == "command" or prompt.text.startswith("/"):
             yield from name_pieces(
                 "command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights
             )
@@ -186,9 +187,7 @@ def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         for kind, found in signs.items():
             if found:
                 adds = {intent: value * share for intent, value in weights.signs[kind].items()}
-                yield Piece(
-                    kind, n, line_around(found, prompt.text if kind != "asks_question" else said.text[-300:]), adds
-                )
+                yield Piece(kind, n, line_around(found), adds)
         if prompt.kind == "plan":
             yield Piece("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
 
@@ -260,8 +259,30 @@ def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         *plan_signs(calls),
         *(size_signs(edits) if edits else ()),
         *check_signs(calls),
+        *telling_signs(turns, edits),
     ):
         yield Piece(kind, len(turns), "", weights.signs[kind])
+
+
+def telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
+    """What the words mean in the light of what was done."""
+    prompts = [prompt for _, prompt in substantive(turns)]
+    said = speech.read(headline(prompts[0])) if prompts else None
+    if said is None or not edits:
+        return
+    is_told = prompts[0].kind == "typed" and not asks_for_change(said) and not said.first("wants", "adds")
+    if is_told and sum(edit.added + edit.removed for edit in edits) < LARGE_LINES and not QUESTION.search(said.text):
+        yield "tells_a_problem"
+    later = [speech.read(turn.prompt.text) for turn in turns[1:] if turn.prompt]
+    if any(one.first("complains", "frustrated") for one in later):
+        yield "complained_later"
+    if all(DOCUMENT.search(edit.path) for edit in edits) and any(kind in said.heard for kind in PLANNING):
+        yield "planned_on_paper"
+
+
+def asks_for_change(said: speech.Said) -> bool:
+    """A verb that asks to make, change or look at something stands in it."""
+    return any(f"asks.{intent}" in said.heard for intent in REQUESTS)
 
 
 def reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:
@@ -353,8 +374,9 @@ def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) 
             return
 
 
-def line_around(found: re.Match[str], text: str) -> str:
+def line_around(found: re.Match[str]) -> str:
     """The line in which something was found."""
+    text = found.string
     start = text.rfind("\n", 0, found.start()) + 1
     end = text.find("\n", found.end())
     return text[start : end if end >= 0 else len(text)].strip()[:QUOTE]

@@ -14,6 +14,7 @@ from assay.types import Citation, EvidenceKind, Failure, Intent, OutcomeJudgemen
 
 MOST_CITATIONS = 6
 QUOTE = 200
+EVEN = 0.5
 
 
 class Weights(Struct, frozen=True):
@@ -32,7 +33,7 @@ def outcome(
     story = tell(turns)
     found = [*collect(story, intent, after)]
     if story.ending.kind not in BROKEN:
-        found += [Found("failure_signal", failure.turn, failure.quote) for failure in failures]
+        found += [Found("failure_signal", failure.turn, failure.quote) for failure in failures[:1]]
     reasons = tuple(
         Reason(
             kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(rules.weights[one.kind] * one.share, 3)
@@ -60,9 +61,11 @@ def outcome(
 
 
 def kind_of(reasons: Sequence[Reason], confidence: float, failures: Sequence[Failure], rules: Weights) -> EvidenceKind:
-    """Failure where a signal fired or the evidence is against it; explicit where somebody or something said so."""
-    if failures or confidence < 0.5:
+    """Failure where a signal fired or quoted evidence is against it; explicit where somebody or something said so."""
+    if failures or (confidence < EVEN and any(reason.weight < 0 and reason.quote for reason in reasons)):
         return "failure"
+    if confidence < EVEN:
+        return "silent"
     return "explicit" if any(reason.kind in rules.explicit and reason.weight > 0 for reason in reasons) else "silent"
 
 

@@ -8,7 +8,7 @@ from assay.judges.offline.steps import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, made_edits
 from assay.sessions.ending import tail
-from assay.types import Fact, Intent, Prompt, RubricJudgement, Turn
+from assay.types import Intent, Prompt, RubricJudgement, Turn
 
 TITLE, SUMMARY = 60, 240
 FEW_WORDS, ENOUGH_WORDS, MANY_WORDS = 4, 10, 150
@@ -40,7 +40,7 @@ GRADES = (
 )  # fmt: skip
 
 
-def rubric(turns: Sequence[Turn], facts: dict[str, Fact]) -> RubricJudgement:
+def rubric(turns: Sequence[Turn]) -> RubricJudgement:
     """What the session was after and how well it was asked for."""
     intent, reasons = decide(turns)
     prompts = [prompt for _, prompt in substantive(turns)]

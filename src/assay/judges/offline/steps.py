@@ -109,7 +109,9 @@ def early(said: speech.Said, kind: str, most: int) -> bool:
 
 
 def opens_with_request(said: speech.Said) -> bool:
-    """A request or question stands at the beginning of one of its sentences."""
+    """A request or question stands at the beginning of one of its sentences, or anywhere where verbs come last."""
+    if said.is_unspaced:
+        return said.words > OPENING and ("wants" in said.heard or any(kind.startswith("asks.") for kind in said.heard))
     return said.words > TINY and any(kind.startswith("asks.") and early(said, kind, OPENING) for kind in said.heard)
 
 
@@ -204,6 +206,11 @@ def words_signs(views: list[View], n: int) -> dict[str, float]:
         "opens": float(opens),
         "bare": float(here.is_bare),
         "chore": float("chores" in said.heard and said.words <= SHORT),
+        "accepted": float("accepts" in said.heard and not opens),
+        "closed": float(
+            opens and ("chores" in last.said.heard or "accepts" in last.said.heard) and last.said.words <= SHORT
+        ),
+        "short": float(said.words <= SHORT - OPENING and not opens),
         "numbered": float(bool(NUMBERED.match(text))),
         "pasted": float(len(text) > 200 and len(said.text) < len(text) / 2),
         "complains": float(bool(said.first("complains", "frustrated"))),

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from assay.sessions import speech
 from assay.sessions.calls import is_mutating, made_edits
-from assay.sessions.ending import Ending, ending
+from assay.sessions.ending import Ending, ending, tail
 from assay.types import Call, Turn
 
 CHECKS = frozenset({"test", "lint", "types", "build"})
@@ -30,7 +30,9 @@ class Scene(Struct, frozen=True):
     turn: Turn
     said: speech.Said
     reply: speech.Said
-    """The agent's last words in it."""
+    """What the agent's last words in it begin with."""
+    closing: str
+    """The sentence they end with."""
     has_edits: bool
     is_mutating: bool
     is_chore: bool
@@ -90,6 +92,7 @@ def scene(number: int, turn: Turn) -> Scene:
         turn=turn,
         said=said,
         reply=speech.read(replies[-1][:REPLY] if replies else ""),
+        closing=tail(replies[-1]) if replies else "",
         has_edits=any(made_edits(call) for call in turn.calls),
         is_mutating=any(is_mutating(call) for call in turn.calls),
         is_chore=is_chore,

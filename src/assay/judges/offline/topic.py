@@ -1,13 +1,12 @@
 """The topic judge: where a new goal begins inside a conversation, by a scorecard of named signs."""
 
-from collections.abc import Sequence
 from math import exp
 
 from msgspec import Struct
 
 from assay.judges.offline.steps import steps
 from assay.judges.offline.tables import table
-from assay.types import Gap, Turn
+from assay.types import Gap, Stream
 
 MOST_SIGNS = 3
 
@@ -23,10 +22,10 @@ class Card(Struct, frozen=True):
     signs: dict[str, Sign]
 
 
-def topic(turns: Sequence[Turn], branches: Sequence[str] = ()) -> tuple[Gap, ...]:
-    """A gap for every step from one prompt to the next; `branches` are those the stream was on."""
+def topic(stream: Stream) -> tuple[Gap, ...]:
+    """A gap for every step from one prompt to the next."""
     card = table("topic", Card)
-    return tuple(judged(n, signs, card) for n, signs in steps(turns, branches))
+    return tuple(judged(n, signs, card) for n, signs in steps(stream.turns, stream.about.branches))
 
 
 def judged(turn: int, signs: dict[str, float], card: Card) -> Gap:

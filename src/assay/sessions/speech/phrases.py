@@ -12,7 +12,9 @@ LANGUAGES = tuple(sorted(entry.name[:-5] for entry in FOLDER.iterdir() if entry.
 
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9d\u3005"
 """Kana, Han, Hangul: matched character by character, since a phrase may stand anywhere in a run of them."""
-TOKEN = re.compile(rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:[\w'-]*[^\W_{UNSPACED}])?|\d+|[?？!！。\n]|\.(?=\s|\Z)")
+TOKEN = re.compile(
+    rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:(?:[^\W{UNSPACED}]|['-])*[^\W_{UNSPACED}])?|\d+|[?？!！。\n]|\.(?=\s|\Z)"
+)
 """A character of those scripts, a word with its apostrophes and hyphens, a number, or the end of a sentence."""
 
 GAP = ".."
@@ -41,11 +43,13 @@ def version() -> str:
 
 
 @cache
-def trie() -> Trie:
-    """All phrases; what is English too ("error", "documentation") means what it means there."""
+def trie(other: str) -> Trie:
+    """All phrases but one language's; what is English too ("error", "documentation") means what it means there."""
     root: Trie = {}
     english = {phrase for _, phrases in kinds(contents()["en"]) for phrase in phrases}
     for name, table in contents().items():
+        if name == other:
+            continue
         for kind, phrases in kinds(table):
             for phrase in phrases:
                 if name == "en" or phrase not in english:

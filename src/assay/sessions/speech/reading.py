@@ -12,7 +12,9 @@ from assay.sessions.speech.phrases import GAP, KINDS, STEMS, TOKEN, Trie, trie
 LONGEST_GAP = 3
 NEGATABLE = frozenset({"accepts", "agent.done", "agent.concludes"})
 SENTENCE_ENDS = frozenset("?？!！.。\n")
+HALF = 0.5
 FIRST_UNSPACED = "\u3005"
+LONGEST_QUOTE = 200
 ENDS = 6_000
 """A text is read this far; more is pasted, not said."""
 
@@ -25,15 +27,16 @@ PASTED_LINE = re.compile(
       | (?:\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d)   # a log
       | at\s+[\w$.<>]+\s?\( | File\s"        # a stack trace
       | (?:\w+\.)*\w*(?:Error|Exception|Warning)\b:?   # what was raised
-      | (?:error|warning|info|debug|fatal|FAIL|PASS|ok|---|===)\b[:\s\[]
-      | [$%❯➜#]\s\S+ | \w+@[\w.-]+[:\s~%$]   # a shell
+      | (?:error|warning|info|debug|fatal)\s?[:\[] | (?:FAIL|PASS)\b[:\s] | (?:---|===)\s | ok\s{2,}\S
+      | \$\s\S+ | \w+@[\w.-]+[:\s~%$]   # a shell
       | [|│┃╭╰├└─━═⏺⎿●✓✗✘]                   # what a terminal drew
     )""",
     re.VERBOSE,
 )
 CODE_LINE = re.compile(
-    r"^\s*(?:[{}()\[\];,]+|.*[;{}]|\s*(?:def|class|func|fn|import|from|const|let|var|return|if|for)\b.*[:;{(=].*)\s*$"
+    r"^(?:[{}()\[\];,]+|.*[;{}]|(?:def|class|func|fn|import|from|const|let|var|return|if|for)\b.*[:;{(=].*)$"
 )
+KANA = re.compile("[\u3040-\u30ff]")
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
 
 
@@ -51,15 +54,29 @@ class Heard(Struct, frozen=True):
 class Said(Struct, frozen=True):
     """What phrases a text holds."""
 
+    source: str
+    """What was read."""
     text: str
-    """The person's own words."""
+    """Its writer's own words."""
     words: int
+    is_unspaced: bool
+    """Mostly in a script without spaces, whose verbs stand at the end."""
     heard: dict[str, tuple[Heard, ...]]
 
     def first(self, *kinds: str) -> str:
         """The first phrase of one of these kinds, or nothing."""
         found = [heard for kind in kinds for heard in self.heard.get(kind, ())]
         return min(found, key=lambda heard: heard.start).phrase if found else ""
+
+    def quote(self, *kinds: str) -> str:
+        """The line of the source around the first phrase of these kinds, word for word; nothing where there is none."""
+        phrase = self.first(*kinds)
+        at = self.source.casefold().find(phrase.casefold()) if phrase else -1
+        if at < 0:
+            return phrase
+        start = max(self.source.rfind("\n", 0, at) + 1, at - LONGEST_QUOTE // 2)
+        end = self.source.find("\n", at)
+        return self.source[start : end if end >= 0 else len(self.source)].strip()[:LONGEST_QUOTE]
 
     def count(self, kind: str) -> int:
         return len(self.heard.get(kind, ()))
@@ -69,7 +86,7 @@ class Said(Struct, frozen=True):
 def own_words(text: str) -> str:
     """A text without code, logs, quotes and addresses: what its writer said."""
     text = URL.sub(" ", TAGGED.sub(" ", FENCED.sub("\n", text[:ENDS])))
-    lines = [line for line in text.splitlines() if not PASTED_LINE.match(line) and not CODE_LINE.match(line)]
+    lines = [line for line in text.splitlines() if not PASTED_LINE.match(line) and not CODE_LINE.match(line.strip())]
     return "\n".join(lines).strip()
 
 
@@ -83,46 +100,65 @@ def read(text: str) -> Said:
     spans = [(match.group(), match.start(), match.end()) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
     places = list(accumulate((size(word) for word in words), initial=0.0))
+    other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
+    unspaced = sum(size(word) == HALF for word in words)
     heard: dict[str, list[Heard]] = {}
-    negated_at = -9
+    denied: list[tuple[int, int]] = []
     opening, sentence = 0.0, 0
     for n, word in enumerate(words):
         if word in SENTENCE_ENDS:
-            opening, sentence, negated_at = places[n + 1], sentence + 1, -9
+            opening, sentence, denied = places[n + 1], sentence + 1, []
             continue
-        for kind, end in found(trie(), words, n):
+        for kind, end in found(openings(word, other), words, n):
             if kind == "not":
-                negated_at = max(negated_at, end)
-            elif not (kind in NEGATABLE and n - negated_at <= LONGEST_GAP):
+                denied.append((n, end))
+            elif not (kind in NEGATABLE and any(start < n <= close + LONGEST_GAP for start, close in denied)):
                 start = spans[n][1]
                 heard.setdefault(kind, []).append(
                     Heard(own[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
                 )
-    return Said(text=own, words=ceil(places[-1]), heard={kind: tuple(all_of) for kind, all_of in heard.items()})
+    return Said(
+        source=text,
+        text=own,
+        words=ceil(places[-1]),
+        is_unspaced=unspaced > len(words) / 3,
+        heard={kind: tuple(all_of) for kind, all_of in heard.items()},
+    )
 
 
 def size(word: str) -> float:
     """Two characters of an unspaced script are about a word."""
     if word in SENTENCE_ENDS:
         return 0.0
-    return 0.5 if len(word) == 1 and word >= FIRST_UNSPACED else 1.0
+    return HALF if len(word) == 1 and word >= FIRST_UNSPACED else 1.0
 
 
-def found(node: Trie, words: list[str], n: int) -> list[tuple[str, int]]:
+@lru_cache(65_536)
+def openings(word: str, other: str) -> tuple[Trie, ...]:
+    """Where phrases that begin with a word go on; most words begin none."""
+    return tuple(next_nodes(trie(other), word))
+
+
+def next_nodes(node: Trie, word: str) -> list[Trie]:
+    """Where a word leads: by itself, and as an inflection of a stem."""
+    nodes = [node[word]] if word in node else []
+    if (stems := node.get(STEMS)) is not None:
+        nodes += [stems[word[:k]] for k in range(2, len(word) + 1) if word[:k] in stems]
+    return nodes
+
+
+def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, int]]:
     """Kinds of the phrases that begin at a word, and where they end; of each kind the longest."""
+    if not nodes:
+        return []
     best: dict[str, int] = {}
-    waiting: list[tuple[Trie, int]] = [(node, n)]
+    waiting = [(node, n + 1) for node in nodes]
     while waiting:
         at, here = waiting.pop()
         for kind in at.get(KINDS, ()):
             best[kind] = max(best.get(kind, 0), here)
-        if here >= len(words):
-            continue
-        word = words[here]
-        if (deeper := at.get(word)) is not None:
-            waiting.append((deeper, here + 1))
-        if (stems := at.get(STEMS)) is not None:
-            waiting += [(stems[word[:k]], here + 1) for k in range(2, len(word) + 1) if word[:k] in stems]
-        if (gap := at.get(GAP)) is not None:
-            waiting += [(gap, there) for there in range(here, min(here + LONGEST_GAP, len(words)) + 1)]
+        if here < len(words):
+            waiting += [(deeper, here + 1) for deeper in next_nodes(at, words[here])]
+            if (gap := at.get(GAP)) is not None:
+                waiting += [(gap, there) for there in range(here, min(here + LONGEST_GAP, len(words)) + 1)]
     return list(best.items())

@@ -2,6 +2,7 @@
 
 `files` are scan states, `turns` and `keys` what was read, `streams` the rollup that is listed:
 it is brought up to date with every change, so that nobody reads turns to show a list.
+`cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` can not.
 """
 
 from sqlalchemy import (
@@ -9,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -104,5 +106,56 @@ streams = Table(
     Column("prompts_at", LargeBinary, nullable=False),
     Column("turns", Integer, nullable=False),
     Column("facts", LargeBinary, nullable=False),
+    Column("shares", Boolean, nullable=False),  # reading it takes a look at who owns what
+    Column("generation", BigInteger, nullable=False),  # of the store when it was settled
     Index("streams_began", "began_at"),
 )
+
+cuts = Table(
+    "cuts",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("version", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    ForeignKeyConstraint(["agent", "stream"], ["streams.agent", "streams.id"], ondelete="CASCADE"),
+)
+"""Streams whose segments are up to date with their turns; a stream that changes loses its row here alone."""
+
+segments = Table(
+    "segments",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("segment", LargeBinary, nullable=False),
+    Column("turns", LargeBinary, nullable=False),  # their ids, packed
+    Column("judged", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["agent", "stream"], ["streams.agent", "streams.id"], ondelete="CASCADE"),
+    Index("segments_id", "id"),
+)
+"""`judged` holds for as long as `input`, a hash of all that was looked at, is the same."""
+
+joined = Table(
+    "joined",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("input", Text, nullable=False),
+    Column("judged", LargeBinary, nullable=False),
+)
+"""Sessions of several segments, judged as one, by the id of the first."""
+
+corrections = Table(
+    "corrections",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("turn", Text, nullable=False),
+    Column("into", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)
+"""What people said of sessions, in order; rows are only ever added."""

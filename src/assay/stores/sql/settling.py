@@ -7,7 +7,7 @@ files there are, neither the order in which they were read nor the number of pro
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, update
 
 from assay.sessions.join import Precedence, precedence
-from assay.stores.sql.bulk import add_many
-from assay.stores.sql.schema import files, generation, keys, streams, turns
+from assay.stores.sql.bulk import add_many, among
+from assay.stores.sql.schema import cuts, files, generation, keys, streams, turns
 from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
@@ -28,7 +28,15 @@ FEW = 50
 Name = tuple[str, str]
 """Agent and id of a stream."""
 
+NAME = (streams.c.agent, streams.c.id)
 GENERATION = select(generation.c.n)
+COUNT_UP = update(generation).values(n=generation.c.n + 1)
+CHANGE_STREAM = (
+    update(streams)
+    .where(streams.c.agent == bindparam("its_agent"), streams.c.id == bindparam("its_id"))
+    .values({column.name: bindparam(column.name) for column in streams.columns if not column.primary_key})
+)
+DROP_CUT = delete(cuts).where(cuts.c.agent == bindparam("its_agent"), cuts.c.stream == bindparam("its_id"))
 MOST_PARENTS = 16
 
 
@@ -42,6 +50,8 @@ class StreamFiles(Struct, frozen=True, kw_only=True):
     """Some of its keys stand in files of other streams too."""
     generation: int = 0
     """Of the store when this was gathered."""
+    size: int = 0
+    """Bytes of its files."""
 
     @property
     def is_simple(self) -> bool:
@@ -177,19 +187,26 @@ def portions(ids: Iterable[int]) -> list[list[int]]:
     return [listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE)]
 
 
-def pieces(connection: Connection, stream: StreamFiles) -> Pieces:
-    """The files of a stream, and the keys that other streams own."""
-    rows = rows_of(connection, stream.file_ids)
-    bodies: dict[int, list[bytes]] = {row.id: [] for row in rows}
-    for some in portions(stream.file_ids):
+def pieces(connection: Connection, wanted: Sequence[StreamFiles]) -> list[Pieces]:
+    """The files of each stream, and the keys that other streams own."""
+    ids = [file_id for stream in wanted for file_id in stream.file_ids]
+    rows = {row.id: row for row in rows_of(connection, ids)}
+    bodies: dict[int, list[bytes]] = {file_id: [] for file_id in rows}
+    for some in portions(rows):
         for file_id, body in connection.execute(
             select(turns.c.file_id, turns.c.body).where(turns.c.file_id.in_(some)).order_by(turns.c.file_id, turns.c.n)
         ):
             bodies[file_id].append(body)
-    return Pieces(
-        pieces=tuple((row.path, PART(row.part), tuple(bodies[row.id])) for row in rows),
-        elsewhere=owned_elsewhere(connection, stream, rows) if stream.shares else frozenset(),
-    )
+    found = []
+    for stream in wanted:
+        mine = [rows[file_id] for file_id in stream.file_ids if file_id in rows]
+        found.append(
+            Pieces(
+                pieces=tuple((row.path, PART(row.part), tuple(bodies[row.id])) for row in mine),
+                elsewhere=owned_elsewhere(connection, stream, mine) if stream.shares else frozenset(),
+            )
+        )
+    return found
 
 
 def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]) -> frozenset[int]:
@@ -236,12 +253,23 @@ def settle(connection: Connection, settled: list[Settled]) -> bool:
     ]
     if not written:
         return True
-    old = delete(streams).where(streams.c.agent == bindparam("old_agent"), streams.c.id == bindparam("old_id"))
-    connection.execute(old, [{"old_agent": row["agent"], "old_id": row["id"]} for row in written])
-    connection.execute(insert(streams), written)
+    write(connection, written)
     for some in portions(ids):
         connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=True))
     return True
+
+
+def write(connection: Connection, rows: list[dict[str, object]]) -> None:
+    """Put rows of streams in place of those that are there; their segments stay, but must be cut anew."""
+    names = {(str(row["agent"]), str(row["id"])): row for row in rows}
+    there = {tuple(row) for row in connection.execute(select(*NAME).where(among(names, *NAME)))}
+    new = [row for name, row in names.items() if name not in there]
+    old = [row | {"its_agent": name[0], "its_id": name[1]} for name, row in names.items() if name in there]
+    if new:
+        connection.execute(insert(streams), new)
+    if old:
+        connection.execute(CHANGE_STREAM, old)
+        connection.execute(DROP_CUT, [{"its_agent": row["agent"], "its_id": row["id"]} for row in old])
 
 
 def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
@@ -263,4 +291,6 @@ def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
         "prompts_at": asked,
         "turns": len(msgspec.json.decode(asked)),
         "facts": first.facts if settled.facts is None else settled.facts,
+        "shares": settled.stream.shares,
+        "generation": settled.stream.generation,
     }

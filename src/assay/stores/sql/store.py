@@ -10,12 +10,9 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
-    FromClause,
-    Select,
     and_,
     bindparam,
     delete,
-    false,
     func,
     insert,
     or_,
@@ -25,8 +22,10 @@ from sqlalchemy import (
 
 from assay.stores.sql import settling
 from assay.stores.sql.bulk import add_many
+from assay.stores.sql.paths import below, inside, stream_below, stream_file
 from assay.stores.sql.plainly import told_plainly
-from assay.stores.sql.schema import files, generation, skips, streams, turns
+from assay.stores.sql.schema import files, skips, streams, turns
+from assay.stores.sql.scored import ScoredSessions
 from assay.types import Known, Part, Place, Scanned, Skipped, Summary
 
 JSON = msgspec.json.Encoder().encode
@@ -39,7 +38,6 @@ AT_ONCE = 500
 FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version, files.c.agent, files.c.stream).where(
     files.c.path == bindparam("path")
 )
-COUNT_UP = update(generation).values(n=generation.c.n + 1)
 ADD_FILE = insert(files)
 CHANGE_FILE = (
     update(files)
@@ -55,6 +53,7 @@ class Store:
     def __init__(self, engine: Engine, where: str) -> None:
         self.engine = engine
         self.where = where
+        self.scored = ScoredSessions(self.reading, self.writing)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -123,7 +122,7 @@ class Store:
             keep_content(connection, file_id, found, is_new=before is None)
             if there is not None and there.stream and there.stream != row["stream"]:
                 settling.leave(connection, there.agent, there.stream)
-            connection.execute(COUNT_UP)
+            connection.execute(settling.COUNT_UP)
         return True
 
     def mark_gone(self, ids: Iterable[int], gone: bool) -> None:
@@ -135,7 +134,7 @@ class Store:
                 chosen = files.c.id.in_(ids[start : start + AT_ONCE])
                 again = files.c.stream == ""  # all others name the file their stream stands in
                 connection.execute(update(files).where(chosen).values(gone_at=when, is_settled=again))
-                connection.execute(COUNT_UP)
+                connection.execute(settling.COUNT_UP)
 
     def unsettled(self) -> list[settling.StreamFiles]:
         """Streams whose files changed since their facts were established."""
@@ -145,12 +144,12 @@ class Store:
     def pieces(self, stream: settling.StreamFiles) -> settling.Pieces:
         """The files of a stream as kept, and what in them belongs to another stream."""
         with self.reading() as connection:
-            return settling.pieces(connection, stream)
+            return settling.pieces(connection, [stream])[0]
 
     def pieces_of(self, agent: str, id: str) -> settling.Pieces:
         """The files of a stream by its id."""
         with self.reading() as connection:
-            return settling.pieces(connection, settling.files_of(connection, agent, id))
+            return settling.pieces(connection, [settling.files_of(connection, agent, id)])[0]
 
     def settle(self, settled: list[settling.Settled]) -> bool:
         """Keep the facts of streams, in one transaction; `False` where files were kept since they were gathered."""
@@ -162,28 +161,20 @@ class Store:
     ) -> list[Summary]:
         """Streams that have a file at or below one of the paths, oldest first."""
         some_file = files.alias()
-
-        def there_at_all(which: ColumnElement[bool]) -> Select[Any]:
-            of_stream = and_(some_file.c.agent == streams.c.agent, some_file.c.stream == streams.c.id)
-            return select(some_file.c.id).where(of_stream, which)
-
-        there = there_at_all(some_file.c.gone_at.is_(None))
-        query = select(streams, files.c.path, there.exists().label("is_there")).join(
-            files, files.c.id == streams.c.file_id
-        )
-        if roots is not None:
-            query = query.where(there_at_all(below(roots, some_file)).exists())
-        if since:
-            query = query.where(streams.c.ended_at >= since)
-        if until:
-            query = query.where(streams.c.began_at < until)
-        if project:
-            query = query.where(in_project(project))
+        there = stream_file(some_file.c.gone_at.is_(None), some_file).exists()
+        query = select(streams, files.c.path, there.label("is_there")).join(files, files.c.id == streams.c.file_id)
+        query = query.where(*chosen(roots, since, until, project))
         if prefix:
             query = query.where(streams.c.id.startswith(prefix, autoescape=True))
         with self.reading() as connection:
             rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
         return [summary(row) for row in rows]
+
+    def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
+        """How many streams there are of those that `streams` would list."""
+        query = select(func.count()).select_from(streams).where(*chosen(roots, since, until, project))
+        with self.reading() as connection:
+            return connection.execute(query).scalar_one()
 
     def find(self, prefix: str) -> list[Summary]:
         """Streams whose id begins so."""
@@ -208,26 +199,22 @@ class Store:
         return sorted((path, line, why) for path, line, why in rows)
 
 
+def chosen(roots: Sequence[str] | None, since: str, until: str, project: str) -> list[ColumnElement[bool]]:
+    """What a stream must be like; nothing that is not given."""
+    return [
+        *([] if roots is None else [stream_below(roots)]),
+        *([streams.c.ended_at >= since] if since else []),
+        *([streams.c.began_at < until] if until else []),
+        *([in_project(project)] if project else []),
+    ]
+
+
 def in_project(project: str) -> ColumnElement[bool]:
     """Streams of a folder and those below it, or whose folder's path has a word in it."""
     if project.startswith("/"):
         inner = streams.c.project.startswith(inside(project), autoescape=True)
         return or_(streams.c.project == project, inner)
     return func.lower(streams.c.project).contains(project.lower(), autoescape=True)
-
-
-def below(roots: Sequence[str], table: FromClause = files) -> ColumnElement[bool]:
-    """Files at these paths, or in folders at these paths."""
-    path = table.c.path
-    return or_(
-        false(),
-        *(or_(path == root, and_(path > inside(root), path < inside(root)[:-1] + "0")) for root in roots),
-    )
-
-
-def inside(root: str) -> str:
-    """The beginning of every path in a folder; "0" is the character after the slash."""
-    return root.rstrip("/") + "/"
 
 
 def known(row: Any) -> Known:

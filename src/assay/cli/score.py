@@ -1,0 +1,67 @@
+"""`assay score`: do the sessions land? One number with its interval, and why."""
+
+import sys
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from assay.cli.saving import Output, checked, save
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
+from assay.cli.wanted import (
+    Answer,
+    Commit,
+    Judge,
+    Project,
+    Since,
+    Timezone,
+    Until,
+    Wanted,
+    answer,
+    settled,
+)
+from assay.reports import scoreboard
+from assay.reports.safe import safe
+from assay.scores.slices import WAYS
+
+EXAMPLE = "Example: `assay score --since 30d --by project -o score.md`"
+
+By = Annotated[str | None, typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}.")]
+
+
+def score(  # noqa: PLR0913  each is an option
+    paths: Paths = None,
+    since: Since = None,
+    until: Until = None,
+    project: Project = None,
+    by: By = None,
+    judge: Judge = None,
+    commit: Commit = None,
+    timezone: Timezone = None,
+    as_json: AsJson = False,
+    output: Output = None,
+    store: StorePath = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Score your sessions: how many landed, why the others did not, and what to do about it."""
+    one_of(by, WAYS, "--by")
+    target = checked(output)
+    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
+    found = answer(wanted, settled(judge, commit, timezone, store))
+    if target:
+        save(found.report, found.zone, target)
+    show(found, by, as_json)
+
+
+def show(found: Answer, by: str | None, as_json: bool) -> None:
+    """Print it; what is to be said of an empty choice goes to stderr."""
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(found.report) + b"\n")
+    else:
+        console = Console()
+        console.print(scoreboard.report(found.report, found.zone, console.width, by))
+    if found.note:
+        sys.stdout.flush()
+        print(f"assay: {safe(found.note)}", file=sys.stderr)

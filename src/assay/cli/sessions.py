@@ -1,0 +1,80 @@
+"""`assay sessions`: all sessions, or the ledger that says where each begins and why."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, get_args
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
+from assay.cli.wanted import Answer, Commit, Judge, Project, Since, Timezone, Until, Wanted, answer, settled
+from assay.reports import listing, machine
+from assay.reports.safe import many, safe
+from assay.types import Entry, Intent, Session
+
+EXAMPLE = "Example: `assay sessions --since 7d --not-crushed`, then `assay show ID` for why"
+INTENTS = get_args(Intent)
+
+Crushed = Annotated[
+    bool | None, typer.Option("--crushed/--not-crushed", help="Only those that did, or did not, crush.")
+]
+OfIntent = Annotated[str | None, typer.Option("--intent", metavar="INTENT", help=f"Only {', '.join(INTENTS)}.")]
+AsLedger = Annotated[
+    bool, typer.Option("--ledger", help="Show where sessions begin and were joined, and by what sign.")
+]
+
+
+def sessions(  # noqa: PLR0913  each is an option
+    paths: Paths = None,
+    since: Since = None,
+    until: Until = None,
+    project: Project = None,
+    crushed: Crushed = None,
+    intent: OfIntent = None,
+    ledger: AsLedger = False,
+    judge: Judge = None,
+    commit: Commit = None,
+    timezone: Timezone = None,
+    as_json: AsJson = False,
+    store: StorePath = None,
+    jobs: Jobs = 0,
+) -> None:
+    """List sessions: when, where, what for, and whether they crushed."""
+    one_of(intent, INTENTS, "--intent")
+    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
+    found = answer(wanted, settled(judge, commit, timezone, store))
+    chosen = [
+        one
+        for one in found.report.sessions
+        if (crushed is None or one.crushed is crushed) and (intent is None or one.intent == intent)
+    ]
+    entries = entries_of(chosen, found.report.ledger)
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(machine.sessions(chosen, entries) + b"\n")
+    else:
+        show(found, chosen, entries if ledger else None)
+    note = found.note or ("" if chosen else f"none of {many(len(found.report.sessions), 'session')} is like that")
+    if note:
+        sys.stdout.flush()
+        print(f"assay: {safe(note)}", file=sys.stderr)
+
+
+def entries_of(chosen: Sequence[Session], ledger: Sequence[Entry]) -> list[Entry]:
+    """What the ledger says of these sessions, and of those that were joined to them."""
+    ids = {one.id for one in chosen} | {join.id for one in chosen for join in one.merged_from}
+    return [one for one in ledger if one.session in ids]
+
+
+def show(found: Answer, chosen: Sequence[Session], entries: Sequence[Entry] | None) -> None:
+    """The table of sessions, or that of the ledger."""
+    console = Console()
+    if entries is not None:
+        console.print(listing.ledger(entries, found.zone, console.width))
+    elif chosen:
+        console.print(listing.sessions(chosen, found.zone, console.width))
+        counted = [one.crushed for one in chosen if one.crushed is not None]
+        counts = f"{many(len(chosen), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
+        console.print(Text(f"\n{counts}; `assay show ID` says why", "dim"))

@@ -1,0 +1,121 @@
+"""What `assay score` and `assay sessions` are asked for, and the report that answers it."""
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from assay.cli import streams
+from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
+from assay.config import Config, zone
+from assay.errors import BadInput
+from assay.pipeline.given import moment, project
+from assay.pipeline.judging import judge
+from assay.pipeline.pool import cores
+from assay.pipeline.scoring import Choice, score_store
+from assay.reports import terminal
+from assay.reports.safe import many, one_line
+from assay.reports.words import listed, places
+from assay.scores.report import Report
+
+COMMIT = ("confirm", "hard", "off")
+
+Since = Annotated[str | None, typer.Option(metavar="TIME", help="Only what went on after this: 2026-11-01, or 7d.")]
+Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only what began before this.")]
+Project = Annotated[
+    str | None,
+    typer.Option("--project", metavar="FOLDER", help="Only folders with this in their path; `.` is the current one."),
+]
+Judge = Annotated[
+    str | None, typer.Option("--judge", metavar="NAME", help="Who judges; `offline` needs no key and no network.")
+]
+Commit = Annotated[
+    str | None,
+    typer.Option(
+        "--commit",
+        metavar="HOW",
+        help="Does a commit end a session? `confirm`: unless the next prompt goes on with it; `hard`: always; `off`.",
+    ),
+]
+Timezone = Annotated[
+    str | None, typer.Option("--timezone", metavar="ZONE", help="Where days begin: Europe/Berlin; else this machine's.")
+]
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What to score, as it was given; `None` was not."""
+
+    paths: Sequence[Path] | None = None
+    since: str | None = None
+    until: str | None = None
+    project: str | None = None
+    jobs: int = 0
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """The report, the time zone it is told in, and a word where it is empty."""
+
+    report: Report
+    zone: tzinfo
+    note: str = ""
+
+
+def settled(judge_: str | None, commit: str | None, timezone: str | None, store: str | None) -> Config:
+    """The settings for a score, with what was given on the command line."""
+    commit = one_of(commit, COMMIT, "--commit")
+    config = settings(judge=judge_, boundaries_commit=commit, timezone=timezone, store=store)
+    judge(config.judge)  # an unknown one is told before anything is read
+    return config
+
+
+def answer(wanted: Wanted, config: Config) -> Answer:
+    """Read what is new, judge what is new, and report."""
+    here = zone(config)
+    choice = Choice(
+        since=moment(wanted.since, "--since", here),
+        until=moment(wanted.until, "--until", here),
+        project=project(wanted.project),
+    )
+    if choice.since and choice.until and choice.since >= choice.until:
+        raise BadInput(f"--since {wanted.since} is not before --until {wanted.until}; nothing can lie between them")
+    with scanned(wanted.paths, config.store, wanted.jobs) as found:
+        report = scored(found, config, choice, wanted.jobs)
+        if report.sessions:
+            return Answer(report=report, zone=here)
+        everything = scored(found, config, Choice(), wanted.jobs) if choice != Choice() else report
+        note = none_fits(wanted, everything, here) if everything.sessions else streams.nothing(found)
+        return Answer(report=report, zone=here, note=note)
+
+
+def scored(found: UpToDate, config: Config, choice: Choice, jobs: int) -> Report:
+    """The report on the sessions that are wanted."""
+    with bar("judging") as progress:
+        return score_store(
+            found.store,
+            found.outcome.roots,
+            config,
+            since=choice.since,
+            until=choice.until,
+            project=choice.project,
+            jobs=jobs or cores(),
+            progress=progress,
+            unreadable=found.outcome.unreadable,
+        )
+
+
+def none_fits(wanted: Wanted, everything: Report, here: tzinfo) -> str:
+    """That the choice leaves nothing, and what there would have been."""
+    given = {"--since": wanted.since, "--until": wanted.until, "--project": wanted.project}
+    options = " ".join(f"{option} {one_line(value, 60)}" for option, value in given.items() if value)
+    began = [one.started_at for one in everything.sessions if one.started_at]
+    told = f"none of {many(len(everything.sessions), 'session')} fits {options}"
+    if began and (wanted.since or wanted.until):
+        first, last = terminal.moment(min(began), here), terminal.moment(max(began), here)
+        told += f"; the first one began {first}, the last {last}"
+    if wanted.project:
+        names = sorted(set(places(one.project for one in everything.sessions).values()))
+        told += f"; projects: {one_line(listed(names, 6), 200)}"
+    return told

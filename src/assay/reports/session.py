@@ -1,0 +1,261 @@
+"""One session for a person: how it ended and why, what happened in it, and every piece of evidence."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import tzinfo
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.judges.formula import FLOORS
+from assay.reports.safe import one_line, safe
+from assay.reports.scoreboard import section
+from assay.reports.terminal import cost, moment, short, turn_body, turn_head
+from assay.reports.words import MARKS, UNKNOWN, listed, plainly, rework_of, span, why
+from assay.scores.measures import PILLARS
+from assay.scores.reasons import advice
+from assay.types import Session, Turn
+
+MOST_QUOTE, MOST_FILES, MOST_REASONS = 160, 6, 3
+GOOD, BAD = "green", "red"
+COUNTS = {
+    "turns": {"turns": "", "queued_prompts": "queued", "interruptions": "interrupted"},
+    "calls": {
+        "tool_calls": "", "tool_errors": "failed", "rejections": "rejected", "denials": "denied",
+        "unanswered_calls": "unanswered", "agents": "sub-agent",
+    },
+    "git": {"commit_runs": "committed", "pushes": "pushed", "reverts": "taken back"},
+    "trouble": {
+        "repeated_failures": "the same failure", "api_errors": "service failed", "rollbacks": "rolled back",
+        "compactions": "compacted",
+    },
+}  # fmt: skip
+"""Counts that stand on one line, by their fact, each with its word."""
+WEIGHTS = Text("+ speaks for a completed goal, − against it (log-odds)", "dim")
+
+
+def report(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
+    """All that is known of it, the outcome first and its turns last."""
+    return Group(
+        *head(one, zone),
+        *section("Why", verdict(one)),
+        *section("Evidence", weighed(one, len(turns))),
+        *section("Failure signals", [signal(found, len(turns)) for found in one.facts.get("failure_signals", [])]),
+        *section("Where it begins", boundary(one)),
+        *section("How it was asked", checks(one)),
+        *section("Facts", [facts(one.facts, one.project)]),
+        *section("Turns", turn_by_turn(one, turns, zone)),
+    )
+
+
+def head(one: Session, zone: tzinfo) -> list[Text]:
+    """What it was about, which one it is, and how it ended."""
+    sign, style = MARKS[one.crushed]
+    state = {True: "crushed", False: "not crushed", None: "not counted"}[one.crushed]
+    where = [safe(one.id), one_line(one.agent, 20), one_line(one.project, 80), one_line(one.branch, 40)]
+    lines = [
+        Text(one_line(one.title, 200) or "(nobody said anything)", "bold"),
+        Text("  ".join(filter(None, where)), "cyan"),
+        Text(f"{moment(one.started_at, zone)} to {moment(one.ended_at, zone)}{language(one)}", "dim"),
+        Text.assemble((f"{sign} {state}", f"bold {style}"), f": {one_line(why(one), 160)}"),
+    ]
+    if one.summary:
+        lines.insert(1, Text(safe(one.summary)))
+    if helpful := advice(one):
+        lines.append(Text.assemble(("What would have made it crush: ", "bold"), one_line(helpful, 400)))
+    return lines
+
+
+def language(one: Session) -> str:
+    spoken = [one_line(word, 20) for word in (one.language, one.programming_language) if word]
+    return f" · {', '.join(spoken)}" if spoken else ""
+
+
+def verdict(one: Session) -> list[Text]:
+    """What the judge said of it, and what the intent asks for."""
+    lines = [
+        Text(f"intent: {plainly(one.intent)}{told_by(one)}" if one.intent else "no goal that a judge would commit to")
+    ]
+    if one.judge_status == "ungraded":
+        lines.append(Text(f"ungraded: {one_line(one.ungraded_reason or 'no reason given', 200)}"))
+    elif one.goal_complete is not None:
+        done = "completed" if one.goal_complete else "not completed"
+        lines.append(Text(f"goal {done}: {ground(one)}"))
+    versions = ", ".join(f"{plainly(job)} {one_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items()))
+    return [*lines, Text(f"judge versions: {versions}", "dim")] if versions else lines
+
+
+def told_by(one: Session) -> str:
+    """What speaks most for the intent."""
+    speaking = [found for found in one.intent_reasons if found.weight > 0][:MOST_REASONS]
+    told = [plainly(found.kind) + (f" “{one_line(found.quote, 40)}”" if found.quote else "") for found in speaking]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def ground(one: Session) -> str:
+    """What the verdict stands on."""
+    sure = UNKNOWN if one.confidence is None else down(one.confidence)
+    if one.evidence == "silent" and one.intent:
+        reaches = "but a chance of {} reaches" if one.goal_complete else "and a chance of {} misses"
+        return f"nobody said so, {reaches.format(sure)} the {FLOORS[one.intent]:.2f} that this intent needs"
+    stands_on = {"explicit": "explicit evidence", "failure": "signs of failure"}.get(one.evidence or "", "no evidence")
+    return f"{stands_on}; a chance of {sure} that it was completed"
+
+
+def down(confidence: float) -> str:
+    """Rounded down, so that 0.749 does not look like the 0.75 it misses."""
+    return f"{int(confidence * 100 + 1e-9) / 100:.2f}"
+
+
+def weighed(one: Session, turns: int) -> list[RenderableType]:
+    """The evidence, and how to read it."""
+    found = [evidence(one, turns)] if one.reasons or one.citations else []
+    return [WEIGHTS, *found] if one.reasons else [*found]
+
+
+def evidence(one: Session, turns: int) -> Table:
+    """Every reason, the heaviest first, and citations that no reason has."""
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(justify="right", no_wrap=True)
+    for _ in range(2):
+        table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for found in sorted(one.reasons, key=lambda found: (-abs(found.weight), found.turn, found.kind)):
+        style = GOOD if found.weight > 0 else BAD if found.weight < 0 else "dim"
+        weight = f"{found.weight:+.2f}".replace("-", "−")
+        table.add_row(Text(weight, style), place(found.turn, turns), Text(plainly(found.kind)), quoted(found.quote))
+    known = {(found.turn, found.quote) for found in one.reasons}
+    for cited in one.citations:
+        if (cited.turn, cited.quote) not in known:
+            table.add_row(Text(""), place(cited.turn, turns), Text("cited"), quoted(cited.quote))
+    return table
+
+
+def place(turn: int, turns: int) -> Text:
+    """A turn; what the person said next, in another session, stands behind the last one."""
+    return Text(UNKNOWN if turn < 1 else f"turn {turn}" if turn <= turns else "said next", "dim")
+
+
+def quoted(quote: str) -> Text:
+    return Text(f"“{one_line(quote, MOST_QUOTE)}”" if quote else "", "italic")
+
+
+def signal(found: dict[str, Any], turns: int) -> Text:
+    """A failure signal with its words."""
+    name = (f"✗ {plainly(found['kind'])}", BAD)
+    return Text.assemble(name, "  ", place(found["turn"], turns), "  ", quoted(found["quote"]))
+
+
+def boundary(one: Session) -> list[Text]:
+    """Why it began there, and what was joined to it."""
+    lines = [Text(f"{plainly(one.boundary.signal)}, {one.boundary.confidence:.2f}: {said(one.boundary.evidence)}")]
+    lines += [
+        Text(f"joined {safe(join.id)} by {plainly(join.signal)}, {join.confidence:.2f}: {said(join.evidence)}")
+        for join in one.merged_from
+    ]
+    if len(one.streams) > 1:
+        lines.append(Text(f"spans {listed([one_line(stream, 40) for stream in one.streams], 6)}", "dim"))
+    elif one.streams:
+        lines.append(Text(f"in stream {one_line(one.streams[0], 80)}", "dim"))
+    return lines
+
+
+def said(text: str) -> str:
+    return one_line(text, 200)
+
+
+def checks(one: Session) -> list[Text]:
+    """The grade of the prompts and the checks behind it, by pillar."""
+    lines = [Text(f"grade {one.grade}", "bold")] if one.grade else []
+    for pillar, names in PILLARS.items():
+        found = [name for name in names if name in one.checks]
+        if found:
+            words = [word for name in found for word in check(name, one.checks[name])]
+            lines.append(Text.assemble(f"{pillar:<14}", *words))
+    return [*lines, Text("– does not apply to this intent", "dim")] if None in one.checks.values() else lines
+
+
+def check(name: str, held: bool | None) -> list[Any]:
+    sign, style = MARKS[held]
+    return [(f"{sign} ", style), (f"{plainly(name)}   ", "dim" if held is None else "")]
+
+
+# --- facts ------------------------------------------------------------------------------------
+
+
+def facts(found: dict[str, Any], project: str) -> Table:
+    """What was established without a judge."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, words in fact_rows(found, project):
+        if words:
+            table.add_row(Text(name), Text(words))
+    return table
+
+
+def fact_rows(found: dict[str, Any], project: str) -> Iterable[tuple[str, str]]:
+    """Names and values; an empty value is not shown."""
+    get = found.get
+    for name, counted in COUNTS.items():
+        yield name, counts(found, counted)
+    if get("files"):
+        yield "lines", f"+{get('lines_added', 0)} −{get('lines_removed', 0)}"
+        inside = f"{project.rstrip('/')}/"
+        yield "files", listed([one_line(path.removeprefix(inside), 80) for path in found["files"]], MOST_FILES)
+    yield "checks run", ", ".join(run_words(name, runs) for name, runs in get("checks", {}).items())
+    yield "pull requests", listed([one_line(url, 100) for url in get("pull_requests", [])], 3)
+    if "tokens" in found:
+        yield "tokens", ", ".join(f"{short(n)} {plainly(kind)}" for kind, n in found["tokens"].items())
+    if "cost_usd" in found and "unpriced_models" in found:
+        yield "cost", cost(found)
+    if get("active_s") is not None and get("wall_s") is not None:
+        yield "time", f"{span(found['active_s'])} of work in {span(found['wall_s'])}"
+    yield "languages", ", ".join(f"{one_line(name, 20)} {n}" for name, n in get("programming_languages", {}).items())
+    yield "substance", "yes" if get("substance") else "no: under 3 turns and 10 lines, and nothing changed"
+    yield "rework", rework_of(found)
+
+
+def counts(found: dict[str, Any], named: dict[str, str]) -> str:
+    """Those of the counts that are not zero."""
+    return ", ".join(
+        f"{found[name]:,}{f' × {word}' if word else ''}" for name, word in named.items() if found.get(name)
+    )
+
+
+def run_words(name: str, runs: dict[str, Any]) -> str:
+    """How often a check was run and how the last run ended."""
+    last = f"last {runs['last']}" if runs["last"] else "outcome unknown"
+    stale = ", edited since" if runs["is_stale"] else ""
+    total = runs["passed"] + runs["failed"] + runs["unknown"]
+    return f"{plainly(name)} {total} × ({last}{stale})"
+
+
+# --- turns ------------------------------------------------------------------------------------
+
+
+def turn_by_turn(one: Session, turns: Sequence[Turn], zone: tzinfo) -> list[RenderableType]:
+    """The turns, counted from 1, with what cites them."""
+    cited = citing(one)
+    parts: list[RenderableType] = []
+    for number, turn in enumerate(turns, 1):
+        parts.append(turn_head(number, turn, zone))
+        if number in cited:
+            parts.append(Padding(Text(f"◆ cited: {', '.join(cited[number])}", "yellow"), (0, 0, 0, 3)))
+        parts.append(Padding(turn_body(turn, one.project), (0, 0, 1, 3)))
+    return parts
+
+
+def citing(one: Session) -> dict[int, list[str]]:
+    """What cites each turn."""
+    found: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    for reason in sorted(one.reasons, key=lambda reason: -abs(reason.weight)):
+        found[reason.turn][plainly(reason.kind)] = None
+    for failure in one.facts.get("failure_signals", []):
+        found[failure["turn"]][plainly(failure["kind"])] = None
+    for citation in one.citations:
+        found[citation.turn] = found[citation.turn] or {"outcome": None}
+    return {turn: list(kinds) for turn, kinds in found.items()}

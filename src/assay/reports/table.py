@@ -1,0 +1,67 @@
+"""A row per session for spreadsheets: CSV whose text no spreadsheet takes for a formula."""
+
+import csv
+import io
+from typing import Any
+
+from assay.reports.safe import safe
+from assay.reports.words import why
+from assay.scores.reasons import advice
+from assay.scores.report import Report
+from assay.types import Session
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+"""What a cell must not begin with: spreadsheets would run it."""
+FACTS = (
+    "turns", "tool_calls", "tool_errors", "mutating_calls", "lines_added", "lines_removed",
+    "commit_runs", "active_s", "wall_s", "cost_usd",
+)  # fmt: skip
+
+
+def table(found: Report) -> bytes:
+    """The CSV, with a header."""
+    rows = [row(one) for one in found.sessions]
+    text = io.StringIO()
+    # Text is always quoted: a semicolon must not open a new cell where that is what separates them.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(columns())
+    writer.writerows([[cell(value) for value in one.values()] for one in rows])
+    return text.getvalue().encode("utf-8")
+
+
+def columns() -> list[str]:
+    """The header."""
+    return [
+        "id", "started_at", "ended_at", "agent", "project", "branch", "models", "streams", "language",
+        "programming_language", "intent", "judge_status", "ungraded_reason", "goal_complete", "confidence", "evidence",
+        "crushed", "why", "advice", "grade", "failure_signals", "rework", "files", "tokens", *FACTS, "title", "summary",
+    ]  # fmt: skip
+
+
+def row(one: Session) -> dict[str, Any]:
+    """The cells of a session by column; what is not known is empty."""
+    facts = one.facts
+    made = {
+        "models": ", ".join(one.models),
+        "streams": ", ".join(one.streams),
+        "why": why(one),
+        "advice": advice(one),
+        "failure_signals": ", ".join(signal["kind"] for signal in facts.get("failure_signals", [])),
+        "rework": (facts.get("rework") or {}).get("state"),
+        "files": len(facts["files"]) if "files" in facts else None,
+        "tokens": sum(facts["tokens"].values()) if "tokens" in facts else None,
+        **{name: facts.get(name) for name in FACTS},
+    }
+    return {name: made[name] if name in made else getattr(one, name) for name in columns()}
+
+
+def cell(value: Any) -> Any:
+    """A value as a cell; text on one line, harmless."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return value
+    flat = " ".join(safe(value).split())
+    return f"'{flat}" if value.startswith(FORMULA) or flat.startswith(FORMULA) else flat

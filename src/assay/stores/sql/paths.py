@@ -1,0 +1,33 @@
+"""Which files lie at or below paths."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, FromClause, Select, and_, false, or_, select
+
+from assay.stores.sql.schema import files, streams
+
+
+def below(roots: Sequence[str], table: FromClause = files) -> ColumnElement[bool]:
+    """Files at these paths, or in folders at these paths."""
+    path = table.c.path
+    return or_(
+        false(),
+        *(or_(path == root, and_(path > inside(root), path < inside(root)[:-1] + "0")) for root in roots),
+    )
+
+
+def inside(root: str) -> str:
+    """The beginning of every path in a folder; "0" is the character after the slash."""
+    return root.rstrip("/") + "/"
+
+
+def stream_file(which: ColumnElement[bool], some_file: FromClause) -> Select[tuple[int]]:
+    """The files of a stream, in a query of streams, that are such."""
+    of_stream = and_(some_file.c.agent == streams.c.agent, some_file.c.stream == streams.c.id)
+    return select(some_file.c.id).where(of_stream, which)
+
+
+def stream_below(roots: Sequence[str]) -> ColumnElement[bool]:
+    """Streams that have a file at or below one of the paths."""
+    some_file = files.alias()
+    return stream_file(below(roots, some_file), some_file).exists()

@@ -1,0 +1,40 @@
+"""What the tutorial tells people to type works, on the bundled examples as their own transcripts."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import run
+
+ROOT = Path(__file__).parents[2]
+PAGES = ["README.md", "docs/tutorial.md"]
+
+
+def typed(page: str) -> list[str]:
+    """The commands of a page, in order."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    lines = [line.removeprefix("$ ").split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("assay ")]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    examples = ROOT / "src/assay/examples"
+    shutil.copytree(examples / "claude-code", tmp_path / ".claude" / "projects")
+    shutil.copytree(examples / "codex", tmp_path / ".codex" / "sessions")
+    shutil.copytree(examples / "codex", tmp_path / "path" / "to" / "transcripts")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_works(home: Path, page: str):
+    env = {"HOME": str(home), "XDG_DATA_HOME": str(home / "data"), "XDG_CONFIG_HOME": str(home / "config")}
+    commands = typed(page)
+    assert len(commands) >= 5
+    for line in commands:
+        ran = run(*shlex.split(line)[1:], env=env, cwd=home)
+        assert ran.code == 0, (line, ran.err)
+        assert ran.out.strip() or "none of" in ran.err, line

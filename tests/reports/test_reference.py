@@ -1,0 +1,26 @@
+"""What machines read is written down."""
+
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from assay.reports.machine import SessionDetail, SessionsView, StreamDetail, StreamsView
+from assay.scores.measures import Measures
+from assay.scores.prism import Score, Waterfall
+from assay.scores.reasons import Obstacle
+from assay.scores.report import JudgeInfo, Report, Skips
+from assay.scores.windows import Window
+from assay.types import Entry, Reason, Session
+
+PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
+SHOWN = [
+    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Session, Entry, Reason, SessionsView,
+    SessionDetail, StreamsView, StreamDetail,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda one: one.__name__)
+def test_every_field_is_documented(shown: type[Struct]):
+    fields = shown.__struct_fields__
+    assert not [field for field in fields if f"`{field}`" not in PAGE and f'"{field}"' not in PAGE]

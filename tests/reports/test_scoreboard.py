@@ -1,0 +1,164 @@
+"""The terminal report of a score."""
+
+from datetime import UTC, date
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from assay.reports import scoreboard
+from assay.scores.prism import score
+from assay.scores.report import Report, Skips
+from assay.scores.windows import Window
+from assay.types import Session
+from tests.make_report import report_of, some_sessions
+from tests.make_sessions import failing, missed, session_of
+
+
+def seen(found: Report, width: int = 120, by: str | None = None) -> str:
+    console = Console(width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(scoreboard.report(found, UTC, width, by))
+    return captured.get()
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def test_the_headline_has_number_letter_interval_counts_and_judge():
+    first, scale, judge = lines(seen(report_of(some_sessions())))[:3]
+    assert first == "PRISM Score 43 (F) · 95 % interval 16–75 · 3 of 7 counted sessions crushed"
+    assert scale == f"0 {'─' * 7}{'━' * 14}●{'━' * 16}{'─' * 12} 100"
+    assert judge == "judged by the offline judge, uncalibrated"
+
+
+@pytest.mark.parametrize(
+    ("sessions", "why"),
+    [
+        ([], "there are no sessions"),
+        (
+            [session_of(judge_status="no_goal"), session_of(facts={"substance": False})],
+            "of 2 sessions 1 no goal, 1 trivial",
+        ),
+        ([session_of(judge_status="ungraded", ungraded_reason="thin")], "of 1 session 1 ungraded: thin"),
+    ],
+)
+def test_nothing_that_counts_is_no_score_and_never_zero(sessions: list[Session], why: str):
+    assert lines(seen(report_of(sessions)))[0] == f"PRISM Score: no score, nothing counts: {why}"
+
+
+def test_the_waterfall_says_what_is_left_and_why_the_rest_is_not():
+    drawn = lines(seen(report_of(some_sessions(), streams=4)))[4:10]
+    assert [line.split("█")[0].split() for line in drawn] == [
+        ["sessions", "10"], ["of", "substance", "9"], ["with", "a", "goal", "8"], ["judged", "7"], ["completed", "4"],
+        ["crushed", "3"],
+    ]  # fmt: skip
+    assert [line.count("█") for line in drawn] == [32, 29, 26, 22, 13, 10]
+    assert [line.split("█")[-1].strip() for line in drawn] == [
+        "in 4 streams",
+        "−1 trivial: under 3 turns, no change",
+        "−1 no goal",
+        "−1 ungraded: thin evidence",
+        "−3: 2 unverified, 1 error unresolved",
+        "−1 reworked",
+    ]
+
+
+def test_of_many_reasons_the_commonest_are_named_and_the_rest_is_counted():
+    kinds = ["unresolved_error"] * 3 + ["frustration"] * 2 + ["iteration_loop", "scope_abandoned"]
+    shown = seen(report_of([failing(kind) for kind in kinds] + [missed(), missed()]))
+    assert "−9: 3 error unresolved, 2 frustration, 2 unverified, 2 more" in shown
+
+
+@pytest.mark.parametrize(("share", "full"), [(0, 0), (0.001, 1), (0.5, 10), (0.999, 19), (1, 20)])
+def test_a_bar_is_empty_only_for_nothing_and_full_only_for_all(share: float, full: int):
+    assert scoreboard.bar(share, 20, "").plain.count("█") == full
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 140, 200])
+def test_no_line_is_wider_than_the_terminal(width: int):
+    long = session_of(title="weave " * 60, project="/very/" + "long" * 20, branch="b" * 90, intent="investigation")
+    assert max(map(len, lines(seen(report_of([*some_sessions(), long]), width, by="branch")))) <= width
+
+
+@pytest.mark.parametrize(
+    ("width", "more"),
+    [
+        (80, ""),
+        (99, ""),
+        (100, "project intent"),
+        (109, "project intent"),
+        (110, "project intent turns grade"),
+        (140, "project intent turns grade"),
+    ],
+)
+def test_a_narrow_terminal_gets_fewer_columns(width: int, more: str):
+    head = next(line for line in lines(seen(report_of(some_sessions()), width)) if line.startswith("began"))
+    assert " ".join(head.split()) == " ".join(["began session", *more.split(), "crushed what it was about"])
+
+
+def test_the_number_never_contradicts_its_letter():
+    found = report_of([session_of() for _ in range(8)] + [missed() for _ in range(3)])
+    assert seen(found).startswith("PRISM Score 72.7 (C-)")
+
+
+def test_of_many_sessions_the_last_thirty_are_shown_and_the_list_is_named():
+    many = [session_of(day=n / 24, title=f"row {n}") for n in range(31)]
+    shown = seen(report_of(many))
+    assert "row 0 " not in shown
+    assert shown.count("row ") == 30
+    assert "the last 30 of 31; `assay sessions` lists all" in shown
+
+
+@pytest.mark.parametrize(
+    ("direction", "is_one_judge", "words"),
+    [
+        ("up", True, "↑ better (p = 0.004)"),
+        ("down", True, "↓ worse (p = 0.004)"),
+        (None, True, "no difference shown"),
+        (None, False, "not comparable: judged in different ways"),
+    ],
+)
+def test_an_arrow_stands_only_where_the_numbers_support_one(direction, is_one_judge, words):
+    now, then = score([session_of()] * 6), score([missed()] * 6)
+    window = Window(
+        days=7, began=date(2026, 3, 1), ended=date(2026, 3, 7), score=now, before=then, p_value=0.004,
+        direction=direction, is_one_judge=is_one_judge,
+    )  # fmt: skip
+    found = replace(report_of(some_sessions()), windows=[window])
+    assert f"7 days to 2026-03-07: 100 (6/6), the 7 before: 0 (0/6) · {words}" in seen(found)
+
+
+def test_days_with_nothing_to_compare_with_are_not_compared():
+    assert "before:" not in seen(report_of([session_of()]))
+
+
+def test_slices_are_shown_when_asked_for():
+    found = report_of([session_of(branch="feature/warp"), session_of(project="/a/loom"), missed(intent="small_change")])
+    assert "By " not in seen(found)
+    assert "feature/warp" in seen(found, by="branch")
+    assert "small change" in seen(found, by="intent")
+    assert "/a/loom" not in seen(found, by="project")
+
+
+def test_what_held_sessions_back_comes_with_ids_and_advice():
+    found = report_of([missed(id=f"{n}" * 12) for n in range(5)])
+    shown = seen(found)
+    assert "5 × the change was never verified  00000000, 11111111, 22222222, and 2 more" in shown
+    assert found.obstacles[0].advice in shown
+
+
+def test_what_a_reader_should_know_is_noted():
+    shown = seen(report_of(some_sessions(), skipped=Skips(files=1, lines=2, reasons={})))
+    assert "2 lines and 1 file could not be read: `assay doctor`" in shown
+    assert "1 session is ungraded" in shown
+    assert "is unknown for 1 of 3 crushed sessions" in shown
+    assert "1 of 3 crushed sessions may still be reworked" in shown
+    assert "Notes" not in seen(report_of([session_of()]))
+
+
+def test_what_is_not_known_is_left_out():
+    shown = seen(report_of([session_of(facts={"cost_usd": None, "active_s": None}, grade=None)]))
+    assert "1 session unpriced" in shown
+    assert not [word for word in ("None", "USD", "prompts graded", "work to crush") if word in shown]

@@ -1,0 +1,141 @@
+"""One session, for a person."""
+
+import json
+from datetime import UTC
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from assay import facts
+from assay.reports import session
+from assay.scores.prism import has_crushed
+from assay.types import Citation, Join, Prompt, Reply, Session, Turn
+from tests.make_sessions import checked, facts_of, failing, missed, reason, session_of
+
+
+def said(text: str, second: int = 0) -> Turn:
+    at = f"2026-03-02T09:00:{second:02}Z"
+    return Turn(at=at, prompt=Prompt(at=at, text=text, key=second), replies=(Reply(at=at, text=f"did {text}"),))
+
+
+TURNS = [said("warp", 1), said("weft", 2), said("knot", 3)]
+
+
+def seen(one: Session, turns: list[Turn] | None = None, width: int = 200) -> str:
+    console = Console(width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        found = replace(one, crushed=has_crushed(one))
+        console.print(session.report(found, TURNS if turns is None else turns, UTC))
+    return captured.get()
+
+
+def lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines()]
+
+
+def all_facts(**more: Any) -> dict[str, Any]:
+    return json.loads(facts.to_json(facts.establish(()))) | facts_of() | more
+
+
+@pytest.mark.parametrize(
+    ("one", "line"),
+    [
+        (session_of(), "✓ crushed: confirmed"),
+        (missed(), "✗ not crushed: unverified"),
+        (session_of(judge_status="no_goal"), "– not counted: no goal"),
+        (session_of(), "goal completed: explicit evidence; a chance of 0.90 that it was completed"),
+        (
+            session_of(evidence="silent", confidence=0.8),
+            "goal completed: nobody said so, but a chance of 0.80 reaches the 0.75 that this intent needs",
+        ),
+        (
+            missed(confidence=0.7499),
+            "goal not completed: nobody said so, and a chance of 0.74 misses the 0.75 that this intent needs",
+        ),
+        (failing("frustration"), "goal not completed: signs of failure; a chance of 0.40 that it was completed"),
+        (session_of(judge_status="ungraded", ungraded_reason="thin"), "ungraded: thin"),
+        (session_of(intent=None, judge_status="no_goal"), "no goal that a judge would commit to"),
+    ],
+)
+def test_how_it_ended_and_why_is_said_in_words(one: Session, line: str):
+    assert line in lines(seen(one))
+
+
+def test_what_would_have_made_it_crush_is_said():
+    assert "What would have made it crush: Stay until what failed" in seen(failing("unresolved_error"))
+    assert "What would have made it crush" not in seen(session_of())
+
+
+def test_evidence_is_listed_by_weight_with_turn_and_quote():
+    one = session_of(
+        reasons=[reason("commit", 0.4), reason("tests_failed", -1.3), reason("thanks", 2)],
+        citations=[Citation(turn=2, quote="well"), Citation(turn=4, quote="no")],
+    )
+    shown = lines(seen(one, [*TURNS, said("fringe")]))
+    first = shown.index("Evidence") + 2
+    assert [" ".join(line.split()) for line in shown[first : first + 4]] == [
+        "+2.00 turn 4 thanks “no”",
+        "−1.30 turn 4 tests failed “no”",
+        "+0.40 turn 4 commit “no”",
+        "turn 2 cited “well”",
+    ]
+
+
+def test_what_the_person_said_in_the_next_session_is_told_apart():
+    assert "said next" in seen(session_of(citations=[Citation(turn=4, quote="thanks")]))
+
+
+def test_failure_signals_have_their_words():
+    shown = seen(failing("iteration_loop"), [*TURNS, said("fringe")])
+    assert "✗ iteration loop  turn 4  “no”" in shown
+
+
+def test_where_it_begins_and_what_was_joined_is_told():
+    join = Join(id="0123456789ab", signal="merge", confidence=0.8, evidence="4 minutes later, 2 of 2 files")
+    shown = seen(session_of(merged_from=[join], streams=["s1", "s2"]))
+    assert "conversation, 1.00: a new conversation" in shown
+    assert "joined 0123456789ab by merge, 0.80: 4 minutes later, 2 of 2 files" in shown
+    assert "spans s1, s2" in shown
+
+
+def test_the_checks_stand_by_pillar():
+    shown = seen(session_of(checks={"goal_explicit": True, "scope_bounded": False, "plan_first": None}))
+    assert "clarity       ✓ goal explicit   ✗ scope bounded" in shown
+    assert "workflow      – plan first" in shown
+    assert "– does not apply" in shown
+    assert "grade B" in shown
+
+
+def test_facts_are_readable_and_zeros_are_left_out():
+    more = checked("failed", is_stale=True) | {
+        "files": ["a.py"],
+        "lines_added": 4,
+        "lines_removed": 2,
+        "commit_runs": 1,
+    }
+    shown = [" ".join(line.split()) for line in lines(seen(session_of(facts=all_facts(**more))))]
+    wanted = [
+        "turns 4", "lines +4 −2", "files a.py", "checks run test 1 × (last failed, edited since)", "git 1 × committed",
+        "tokens 10 input, 20 output, 60 cache read, 10 cache write", "cost USD 0.50", "time 10 min of work in 15 min",
+        "substance yes", "rework not reworked",
+    ]  # fmt: skip
+    assert [line for line in wanted if line not in shown] == []
+    assert not [line for line in shown if line.startswith("trouble")]
+
+
+def test_turns_are_counted_from_one_and_cited_ones_are_marked():
+    one = session_of(citations=[Citation(turn=1, quote="warp")], facts=facts_of(failure_signals=[
+        {"kind": "frustration", "turn": 3, "quote": "knot"}
+    ]))  # fmt: skip
+    shown = lines(seen(one))
+    heads = [n for n, line in enumerate(shown) if line[:2] in ("1 ", "2 ", "3 ")]
+    assert [shown[n].split()[-1] for n in heads] == ["warp", "weft", "knot"]
+    assert [shown[n + 1] for n in heads] == ["◆ cited: outcome", "did weft", "◆ cited: frustration"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_no_line_is_wider_than_the_terminal(width: int):
+    one = failing("frustration", title="weave " * 60, reasons=[reason("unheard_of" * 3, -2)], facts=all_facts())
+    assert max(len(line.rstrip()) for line in seen(one, width=width).splitlines()) <= width

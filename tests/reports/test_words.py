@@ -1,0 +1,63 @@
+"""A session in few words."""
+
+import pytest
+
+from assay.reports.words import HELD_BACK, percent, places, span, why
+from assay.scores.reasons import REASONS
+from assay.types import Session
+from tests.make_sessions import failing, missed, session_of
+
+
+@pytest.mark.parametrize(
+    ("session", "words"),
+    [
+        (session_of(), "confirmed"),
+        (session_of(evidence="silent", confidence=0.814), "likely, 81 %"),
+        (session_of(rework="yes"), "reworked"),
+        (missed(), "unverified"),
+        (missed(intent="question"), "unconfirmed"),
+        (failing("unresolved_error"), "error unresolved"),
+        (session_of(facts={"substance": False}), "trivial"),
+        (session_of(judge_status="no_goal"), "no goal"),
+        (session_of(judge_status="opted_out"), "opted out"),
+        (session_of(judge_status="ungraded", ungraded_reason="too thin"), "ungraded: too thin"),
+    ],
+)
+def test_every_fate_has_its_words(session: Session, words: str):
+    assert why(session) == words
+
+
+def test_every_reason_for_not_crushing_has_a_short_form():
+    assert HELD_BACK.keys() == REASONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "0"), (0.2, "1"), (71.4, "71"), (99.7, "99"), (100, "100"), (0.0, "0"), (100.0, "100")]
+)
+def test_nothing_is_rounded_to_all_or_nothing(value: float, shown: str):
+    assert percent(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3600, "1.0 h"), (90_000, "25.0 h"), (864_000, "10.0 days")],
+)
+def test_a_time_is_told_in_the_unit_that_fits(seconds: float, shown: str):
+    assert span(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["/home/ada/loom", "/home/ada/wheel"], ["loom", "wheel"]),
+        (["/home/ada/loom", "/home/bob/loom"], ["ada/loom", "bob/loom"]),
+        (["/loom", "/srv/loom"], ["/loom", "srv/loom"]),
+        (["loom", "/srv/loom"], ["loom", "srv/loom"]),
+        (["C:\\code\\Reel"], ["Reel"]),
+        ([""], ["–"]),
+        (["/"], ["/"]),
+        ([], []),
+    ],
+)
+def test_a_folder_is_called_by_the_end_that_tells_it_from_others(paths: list[str], names: list[str]):
+    assert [places(paths).get(path) for path in paths] == names

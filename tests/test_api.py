@@ -1,0 +1,113 @@
+"""`assay.score`: the main job for Python."""
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+from typing import get_type_hints
+
+import msgspec
+import pytest
+
+import assay
+from assay.errors import BadInput, StoreError
+from tests.conftest import conversation, environment, write
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person's home with a store of its own."""
+    for name, value in environment(HOME=str(tmp_path / "home"), ASSAY_STORE=str(tmp_path / "s.db")).items():
+        monkeypatch.setenv(name, value)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    write(tmp_path / "in" / "a.jsonl", *conversation("one", 4))
+    write(tmp_path / "home" / ".claude" / "projects" / "p" / "b.jsonl", *conversation("two", 4))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def streams(report: assay.Report) -> list[str]:
+    return sorted({stream for one in report.sessions for stream in one.streams})
+
+
+def test_paths_may_be_one_or_several_or_left_out(top: Path):
+    assert streams(assay.score(top / "in")) == streams(assay.score(str(top / "in"))) == ["one"]
+    assert streams(assay.score([top / "in", str(top / "home")])) == ["one", "two"]
+    assert streams(assay.score()) == ["two"]
+    assert (top / "s.db").exists()
+
+
+def test_a_store_may_be_given(top: Path):
+    report = assay.score(top / "in", store=top / "mine.db")
+    assert (top / "mine.db").exists()
+    assert not (top / "s.db").exists()
+    assert report == assay.score(top / "in", store=str(top / "mine.db"), jobs=2)
+
+
+def test_the_report_is_what_the_command_line_prints_as_json(top: Path):
+    report = assay.score(top / "in")
+    assert isinstance(report, assay.Report)
+    assert msgspec.json.decode(msgspec.json.encode(report))["schema_version"] == 1
+    assert report.waterfall.streams == 1
+
+
+@pytest.mark.parametrize(
+    ("choice", "wanted"),
+    [
+        ({}, ["one"]),
+        ({"since": "2026-03-02"}, ["one"]),
+        ({"since": "2026-03-03"}, []),
+        ({"until": "2026-03-02"}, []),
+        ({"since": "1h"}, []),
+        ({"project": "loom"}, ["one"]),
+        ({"project": "mill"}, []),
+        ({"since": "2026-03-02 23:00", "timezone": "Asia/Tokyo"}, []),
+        ({"since": "2026-03-02 17:00", "timezone": "Asia/Tokyo"}, ["one"]),
+    ],
+    ids=str,
+)
+def test_sessions_may_be_chosen(top: Path, choice: dict[str, str], wanted: list[str]):
+    assert streams(assay.score(top / "in", **{"timezone": "UTC", **choice})) == wanted
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        ({"since": "yesterday"}, "since 'yesterday'"),
+        ({"judge": "nobody"}, "nobody"),
+        ({"timezone": "Mars/Olympus"}, "time zone"),
+        ({"paths": "nowhere"}, "no such file"),
+        ({"store": "."}, "is a folder"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_is_told(top: Path, choice: dict[str, str], why: str):
+    with pytest.raises(BadInput, match=why):
+        assay.score(**{"paths": top / "in", **choice})
+
+
+def test_no_transcripts_anywhere_is_told(top: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(top / "nobody"))
+    with pytest.raises(BadInput, match="no transcripts found"):
+        assay.score()
+
+
+def test_a_store_that_is_none_is_told(top: Path):
+    (top / "s.db").write_text("Dear diary\n" * 99)
+    with pytest.raises(StoreError, match="not an Assay store"):
+        assay.score(top / "in")
+
+
+def test_the_package_is_typed_and_says_what_it_offers():
+    assert files("assay").joinpath("py.typed").is_file()
+    assert {"Report", "score"} <= set(assay.__all__) <= set(dir(assay))
+    assert get_type_hints(assay.score)["return"] is assay.Report
+    with pytest.raises(AttributeError, match="yarn"):
+        _ = assay.yarn
+
+
+def test_importing_it_loads_nothing_else():
+    loaded = "import sys, assay; print([name for name in sys.modules if name.startswith(('assay.', 'sqlalchemy'))])"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
