@@ -17,6 +17,7 @@ from rich.console import Console
 
 from benchmarks.findings import Findings, findings
 from benchmarks.labelled import match, transcripts
+from benchmarks.recut import recut
 from benchmarks.tables import tables
 
 ROOT = Path(__file__).parents[1]
@@ -70,10 +71,10 @@ def report(file: Path | None, corpus: Path) -> dict[str, Any]:
     return read
 
 
-def measured(gold: Path, corpus: Path, score: Path | None) -> Findings:
+def measured(gold: Path, corpus: Path, score: Path | None, as_labelled: bool) -> Findings:
     """Labels, report and transcripts, compared."""
     lines = labels(gold)
-    said = report(score, corpus)
+    said = recut(lines, corpus) if as_labelled else report(score, corpus)
     read = transcripts(corpus, (line["file"] for line in lines)) if corpus.is_dir() else {}
     return findings(match(lines, said["sessions"], read), said.get("judge") or {})
 
@@ -83,13 +84,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("gold", type=Path, nargs="?", default=SHARED / "gold" / "dev.jsonl", help="labelled streams")
     parser.add_argument("--corpus", type=Path, default=SHARED / "corpus", help="the transcripts they are labels of")
     parser.add_argument("--score", type=Path, help="what `assay score CORPUS --json` printed; else it is run")
+    parser.add_argument(
+        "--as-labelled", action="store_true", help="cut where the labels say: measures the judges alone"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
     return parser.parse_args()
 
 
 def main() -> None:
     args = arguments()
-    found = measured(args.gold, args.corpus, args.score)
+    found = measured(args.gold, args.corpus, args.score, args.as_labelled)
     if args.json:
         print(json.dumps(asdict(found), indent=2, ensure_ascii=False))
         return

@@ -12,10 +12,9 @@ from typing import Any
 
 from assay.pipeline.digest import digest
 from assay.sessions.calls import all_calls
+from assay.sessions.ending import BROKEN
 
-ENDINGS = frozenset(
-    "unanswered api_error mid_work announces_more interrupted rejected_end pending_question".split(),
-)
+ENDINGS: frozenset[str] = frozenset(BROKEN)
 """Kinds of reasons that say a session did not end properly."""
 DONE = frozenset({"said_done", "opens_done"})
 """Kinds of reasons that say the agent called it done."""

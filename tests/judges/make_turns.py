@@ -1,9 +1,10 @@
 """Sessions made by hand for the judges, and one way to ask each of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,15 +12,22 @@ from msgspec.structs import replace
 from assay.judges import offline
 from assay.types import (
     Call,
+    CallKind,
+    CallStatus,
     Edit,
     Failure,
+    FailureKind,
     Gap,
     Intent,
     LanguageJudgement,
     Mark,
+    MarkKind,
+    Outcome,
     OutcomeJudgement,
     Part,
     Prompt,
+    PromptKind,
+    Purpose,
     Reply,
     RubricJudgement,
     Run,
@@ -32,7 +40,7 @@ MINUTES = 10.0
 """From one prompt to the next, unless a test says otherwise."""
 DAY = 24 * 60.0
 
-Part_ = str | Call | Mark
+Happened = str | Call | Mark
 """What follows a prompt: words of the agent, a call, a mark."""
 
 
@@ -66,10 +74,10 @@ class Step(Struct, frozen=True):
     """A prompt and what followed, not yet placed in time."""
 
     prompt: dict[str, Any] | None
-    done: tuple[Part_, ...]
+    done: tuple[Happened, ...]
 
 
-def asked(text: str | None, *done: Part_, **prompt: Any) -> Step:
+def asked(text: str | None, *done: Happened, **prompt: Any) -> Step:
     """A prompt, and the agent's words, calls and marks in order; `text=None` is a turn that nobody began."""
     return Step(None if text is None else {"text": text, **prompt}, done)
 
@@ -123,7 +131,7 @@ def shell(
     return Call(id=command, at="", name="Bash", kind="shell", command=command, runs=(run,), output=output, status=ended)
 
 
-def tested(outcome: Any = "passed", output: str = "") -> Call:
+def checked(outcome: Any = "passed", output: str = "") -> Call:
     said = output or ("3 passed in 0.1s" if outcome == "passed" else "FAILED tests/test_till.py::test_sum")
     return shell("pytest -q", "test", outcome, output=said)
 
@@ -134,27 +142,69 @@ def committed(message: str = "sums") -> Call:
 
 # --- anything ---------------------------------------------------------------------------------
 
+QUICK = settings(max_examples=60, deadline=None)
 WORDS = (
     "fix", "still broken", "thanks", "ok", "commit and push", "why?", "never mind", "```", "Error: boom", "もう一度",
-    "为什么", "고쳐", "README.md", "git commit -m 'x", "https://x.y/pull/1", "#12", "<a>", "\n", " ", "done:", "ß", "İ",
+    "为什么", "고쳐", "README.md", "git commit -m 'x", "https://x.y/pull/1", "#12", "<a>", "\n", "let me", "done:", "ß",
+    "don’t", "/plan", "> quoted", "\x1b[31m", "\x00", "it works", "forget it", "root cause", "{", "- [ ]", "👍", "İ",
 )  # fmt: skip
 """What judges listen for, and what breaks whoever slices text."""
+INTENTS: tuple[Intent, ...] = get_args(Intent)
+TIMES = ("", "no time", "2026-03-02T09:00:00Z", "2026-03-02T09:00:05.000Z", "2026-04-02", "0001-01-01T00:00:00")
+PATHS = ("till/sum.py", "docs/plan.md", "README.md", "C:\\till\\sum.py", "", "/", "..")
 
-texts = st.one_of(
-    st.text(max_size=80),
-    st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=12).map(" ".join),
+texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=12), max_size=12).map(" ".join)
+times = st.sampled_from(TIMES)
+paths = st.sampled_from(PATHS) | st.text(max_size=6)
+lines = st.integers(0, 200)
+
+
+def one_of(literal: Any) -> st.SearchStrategy[Any]:
+    return st.sampled_from(get_args(literal))
+
+
+def several(one: st.SearchStrategy[Any], most: int = 3) -> st.SearchStrategy[Any]:
+    return st.lists(one, max_size=most).map(tuple)
+
+
+edits = st.builds(Edit, path=paths, added=lines, removed=lines, how=st.sampled_from(["create", "update", "delete"]))
+runs = st.builds(
+    Run,
+    program=st.sampled_from(["git", "pytest", "cat", ""]),
+    purpose=st.none() | one_of(Purpose),
+    mutates=st.booleans(),
+    paths=several(paths, 2),
+    outcome=st.none() | one_of(Outcome),
 )
-times = st.sampled_from(["", "no time", "2026-03-02T09:00:00Z", "2026-03-02T09:00:05.000Z", "2026-04-02", "0001-01-01"])
+calls = st.builds(
+    Call,
+    id=st.just("c"),
+    at=times,
+    ended_at=times,
+    name=st.sampled_from(["Bash", "Edit", "ExitPlanMode", "EnterPlanMode"]),
+    kind=one_of(CallKind),
+    status=one_of(CallStatus),
+    target=texts | paths,
+    command=texts,
+    output=texts,
+    runs=several(runs, 2),
+    edits=several(edits, 2),
+    by=st.sampled_from(["", "a1"]),
+)
+prompts = st.builds(Prompt, at=times, text=texts, key=st.integers(0, 9), kind=one_of(PromptKind), images=lines)
+marks = st.builds(Mark, kind=one_of(MarkKind), at=times, detail=texts)
+failures = several(st.builds(Failure, kind=one_of(FailureKind), turn=st.integers(1, 4), quote=texts))
 
 
-def one_of(alias: Any) -> st.SearchStrategy[Any]:
-    """Any value of a `Literal`."""
-    return st.sampled_from(alias.__args__)
-
-
-def struct(kind: Any, **fields: Any) -> st.SearchStrategy[Any]:
-    return st.builds(kind, **fields)
-
-
-def joined(*parts: Iterable[str]) -> list[str]:
-    return [one for part in parts for one in part]
+def any_turns(most: int = 5) -> st.SearchStrategy[tuple[Turn, ...]]:
+    """Turns in any state, sensible or not."""
+    turn = st.builds(
+        Turn,
+        at=times,
+        ended_at=times,
+        prompt=st.none() | prompts,
+        replies=several(st.builds(Reply, at=times, text=texts), 2),
+        calls=several(calls),
+        marks=several(marks, 2),
+    )
+    return several(turn, most)

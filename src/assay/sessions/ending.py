@@ -26,11 +26,13 @@ BROKEN: frozenset[EndingKind] = frozenset(
 )
 
 SERVICE_ERROR = re.compile(
-    r"\A\s*(?:API Error|Error: \d{3}|stream error|request (?:failed|timed out)|(?:Claude )?(?:AI )?usage limit reached"
-    r"|You've hit your|You have hit your|5-hour limit|Credit balance is too low|Prompt is too long|Invalid API key"
-    r"|OAuth token|Please run /login|Rate limit|overloaded)",
+    r"\A\s*(?:(?:API error|stream error|request (?:failed|timed out)|invalid API key|overloaded(?:_error)?)"
+    r"(?=\s*(?:[:.(·]|\d{3}\b|\Z))|Error: \d{3}\b|(?:Claude )?(?:AI )?usage limit reached|You(?:['’]ve| have) hit your"
+    r"|5-hour limit reached|Credit balance is too low|Prompt is too long|Rate limit (?:reached|exceeded)"
+    r"|OAuth token (?:has )?(?:been )?(?:expired|revoked)|Please run /login)",
     re.IGNORECASE,
 )
+"""What clients write in the model's place; work on API errors and rate limits begins with such words too."""
 LANDING = frozenset({"commit", "push", "pr"})
 LAST_WORDS = 240
 SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -46,13 +48,12 @@ class Ending(Struct, frozen=True):
 def ending(turns: Sequence[Turn]) -> Ending:
     """How these turns end; a thank-you or a prompt that only says goodbye needs no answer."""
     number = last_asked(turns)
+    while number > 1 and is_goodbye(turns[number - 1]):
+        number = last_asked(turns[: number - 1])
     if not number:
         return Ending("nothing", 0, "")
     turn = turns[number - 1]
     kind = kind_of(turn)
-    if kind == "unanswered" and number > 1 and is_goodbye(turn):
-        before = ending(turns[: number - 1])
-        return before if before.kind != "nothing" else Ending("answered", number, "")
     return Ending(kind, number, quote_of(turn, kind))
 
 
@@ -63,9 +64,11 @@ def last_asked(turns: Sequence[Turn]) -> int:
 
 
 def is_goodbye(turn: Turn) -> bool:
-    """Only thanks or agreement: nothing is left to do."""
-    said = speech.read(turn.prompt.text) if turn.prompt else None
-    return said is not None and said.words <= 8 and bool(said.first("accepts"))
+    """Only thanks or agreement that nobody answered: nothing is left to do."""
+    if turn.prompt is None or kind_of(turn) != "unanswered":
+        return False
+    said = speech.read(turn.prompt.text)
+    return said.words <= 8 and bool(said.first("accepts")) and not said.first("complains", "frustrated", "chores")
 
 
 def kind_of(turn: Turn) -> EndingKind:

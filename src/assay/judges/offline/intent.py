@@ -7,6 +7,7 @@ from typing import get_args
 from msgspec import Struct
 
 from assay.judges.offline.steps import QUESTION, is_bare, view_of_words
+from assay.judges.offline.story import DOCUMENT
 from assay.judges.offline.tables import table
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, is_mutating, made_edits
@@ -28,7 +29,6 @@ PASTED_ERROR = re.compile(
 )
 PULL_REQUEST = re.compile(r"/pull/\d+|/merge_requests/\d+|\bPR\s?#?\d+", re.IGNORECASE)
 ISSUE = re.compile(r"/issues/\d+|\bissue\s?#?\d+", re.IGNORECASE)
-DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
 PLAN_DOCUMENT = re.compile(
     r"(?:plan|spec|design|proposal|rfc|adr|prd|requirements|roadmap|architecture|仕様|設計|計画|方案|设计|規格|기획|설계)"
     r"[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$",
@@ -134,6 +134,7 @@ def is_small_talk(prompt: Prompt) -> bool:
     said = speech.read(prompt.text)
     return (
         prompt.kind == "typed"
+        and not prompt.text.startswith("/")
         and not prompt.images
         and is_bare(said, view_of_words(said))
         and not any(kind.startswith("asks.") for kind in said.heard)
@@ -219,19 +220,24 @@ def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights) -> 
     for intent in INTENTS:
         mine = sorted(
             (one for one, whose in heard if whose == intent),
-            key=lambda one: (one.word > OPENING, one.sentence >= FIRST_SENTENCES, one.start),
+            key=lambda one: (not opens(said, one), one.sentence >= FIRST_SENTENCES, one.start),
         )
         if not mine:
             continue
         places = rules.intents[intent]
         value = sum(
-            (places.opening if one.word <= OPENING else places.inside)
+            (places.opening if opens(said, one) else places.inside)
             * (1.0 if one.sentence < FIRST_SENTENCES else rules.later)
             for one in mine[:2]
         )
         if intent in at_first:
             value += rules.first / len(at_first)
         yield Piece("asked_for", n, mine[0].phrase, {intent: value * share})
+
+
+def opens(said: speech.Said, heard: speech.Heard) -> bool:
+    """Whether a phrase stands where requests stand: at the beginning, or anywhere where verbs come last."""
+    return said.is_unspaced or heard.word <= OPENING
 
 
 def from_replies(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:

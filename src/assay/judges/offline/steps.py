@@ -91,7 +91,7 @@ def is_bare(said: speech.Said, content: frozenset[str]) -> bool:
     """Nothing that could be a goal of its own: an answer, a go-ahead, a thank-you."""
     if not content or (said.words <= TINY and said.first("agrees", "accepts")):
         return True
-    return said.words <= OPENING and len(content) <= 2
+    return said.words <= OPENING and (said.is_unspaced or len(content) <= 2)
 
 
 def is_unfinished(turn: Turn, ending: speech.Said) -> bool:

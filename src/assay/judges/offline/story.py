@@ -1,5 +1,6 @@
 """A session as the outcome judge reads it: what was said, what was changed, what was checked, in order."""
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -12,6 +13,8 @@ from assay.types import Call, Turn
 CHECKS = frozenset({"test", "lint", "types", "build"})
 LANDING = frozenset({"commit", "push", "pr"})
 REPLY = 1_500
+DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
+"""Nothing that a test would look at."""
 
 
 class Check(Struct, frozen=True):
@@ -45,7 +48,7 @@ class Story(Struct, frozen=True):
     ending: Ending
     checks: list[Check]
     last_edit: int
-    """Place of the last edit among all calls; -1 without any."""
+    """Place of the last edit among all calls, documents apart; -1 without any."""
     checked_at: list[int]
     """Places of the checks."""
     landed: list[tuple[int, str, Call]]
@@ -64,7 +67,7 @@ def tell(turns: Sequence[Turn]) -> Story:
     for n, turn in enumerate(turns, 1):
         for call in turn.calls:
             place += 1
-            if made_edits(call):
+            if any(not DOCUMENT.search(edit.path) for edit in made_edits(call)):
                 last_edit = place
             if call.status in ("rejected", "denied", "open"):
                 continue
@@ -96,6 +99,6 @@ def scene(number: int, turn: Turn) -> Scene:
         has_edits=any(made_edits(call) for call in turn.calls),
         is_mutating=any(is_mutating(call) for call in turn.calls),
         is_chore=is_chore,
-        is_complaint=complaint or (is_late and prompt is not None and prompt.kind == "rejection"),
+        is_complaint=complaint,
         is_acceptance=bool(said.first("accepts")) and not complaint,
     )

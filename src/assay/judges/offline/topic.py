@@ -9,6 +9,8 @@ from assay.judges.offline.tables import table
 from assay.types import Gap, Stream
 
 MOST_SIGNS = 3
+PAUSE = "hours"
+"""The sign of time that passed: it makes a new goal surer, never one by itself."""
 
 
 class Sign(Struct, frozen=True):
@@ -31,8 +33,12 @@ def topic(stream: Stream) -> tuple[Gap, ...]:
 def judged(turn: int, signs: dict[str, float], card: Card) -> Gap:
     """The signs of one step, added up."""
     added = {name: value * card.signs[name].weight for name, value in signs.items() if value}
+    apart = added.pop(PAUSE, 0.0)
     over = sum(added.values()) - card.threshold
     is_shift = over > 0
+    if is_shift:
+        added[PAUSE] = apart
+        over += apart
     leading = sorted(added, key=lambda name: (-added[name] if is_shift else added[name], name))
     told = [card.signs[name].says for name in leading[:MOST_SIGNS] if (added[name] > 0) == is_shift]
     confidence = 1 / (1 + exp(-over))

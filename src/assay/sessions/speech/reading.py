@@ -1,6 +1,7 @@
 """Finds the phrases of a text, and whose words they are."""
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from math import ceil
@@ -17,6 +18,9 @@ FIRST_UNSPACED = "\u3005"
 LONGEST_QUOTE = 200
 ENDS = 6_000
 """A text is read this far; more is pasted, not said."""
+LEFT_OUT = "\0"
+"""Stands in for each character of what was pasted."""
+EDGES = f" \t\r\n{LEFT_OUT}"
 
 FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,200}>[^<]{80,}</\1>|</?[a-zA-Z][\w-]{0,40}\b[^<>]{0,200}/?>")
@@ -45,6 +49,7 @@ class Heard(Struct, frozen=True):
 
     phrase: str
     start: int
+    """Where it begins in the source."""
     word: int
     """How many words stand before it in its sentence; 0 opens it."""
     sentence: int
@@ -63,41 +68,68 @@ class Said(Struct, frozen=True):
     """Mostly in a script without spaces, whose verbs stand at the end."""
     heard: dict[str, tuple[Heard, ...]]
 
+    def earliest(self, *kinds: str) -> Heard | None:
+        """The first phrase of one of these kinds."""
+        all_of = [heard for kind in kinds for heard in self.heard.get(kind, ())]
+        return min(all_of, key=lambda heard: heard.start, default=None)
+
     def first(self, *kinds: str) -> str:
-        """The first phrase of one of these kinds, or nothing."""
-        found = [heard for kind in kinds for heard in self.heard.get(kind, ())]
-        return min(found, key=lambda heard: heard.start).phrase if found else ""
+        """The words of the first phrase of one of these kinds, or nothing."""
+        heard = self.earliest(*kinds)
+        return heard.phrase if heard else ""
 
     def quote(self, *kinds: str) -> str:
         """The line of the source around the first phrase of these kinds, word for word; nothing where there is none."""
-        phrase = self.first(*kinds)
-        at = self.source.casefold().find(phrase.casefold()) if phrase else -1
-        if at < 0:
-            return phrase
-        start = max(self.source.rfind("\n", 0, at) + 1, at - LONGEST_QUOTE // 2)
-        end = self.source.find("\n", at)
+        heard = self.earliest(*kinds)
+        if heard is None:
+            return ""
+        start = max(self.source.rfind("\n", 0, heard.start) + 1, heard.start - LONGEST_QUOTE // 2)
+        end = self.source.find("\n", heard.start)
         return self.source[start : end if end >= 0 else len(self.source)].strip()[:LONGEST_QUOTE]
 
     def count(self, kind: str) -> int:
         return len(self.heard.get(kind, ()))
 
 
-@lru_cache(4096)
 def own_words(text: str) -> str:
     """A text without code, logs, quotes and addresses: what its writer said."""
-    text = URL.sub(" ", TAGGED.sub(" ", FENCED.sub("\n", text[:ENDS])))
-    lines = [line for line in text.splitlines() if not PASTED_LINE.match(line) and not CODE_LINE.match(line.strip())]
-    return "\n".join(lines).strip()
+    return masked(text).replace(LEFT_OUT, "").strip()
+
+
+@lru_cache(4096)
+def masked(text: str) -> str:
+    """The text with all that was pasted left out, and everything else in its place."""
+    text = FENCED.sub(lambda match: blank("\n", match[0]), text[:ENDS])
+    for pasted in (TAGGED, URL):
+        text = pasted.sub(lambda match: blank(" ", match[0]), text)
+    text = "".join(blank("", line) if is_pasted(line) else line for line in text.splitlines(keepends=True))
+    lead = len(text) - len(text.lstrip(EDGES))
+    return LEFT_OUT * lead + text.strip(EDGES)
+
+
+def blank(first: str, pasted: str) -> str:
+    return first + LEFT_OUT * (len(pasted) - len(first))
+
+
+def is_pasted(line: str) -> bool:
+    line = line.replace(LEFT_OUT, "")
+    return bool(PASTED_LINE.match(line) or CODE_LINE.match(line.strip()))
+
+
+def fold(text: str) -> tuple[str, Sequence[int]]:
+    """The text as phrases are looked up, and where each character of it stood: folding makes two of some."""
+    folded = text.casefold().replace("’", "'")
+    if len(folded) == len(text):
+        return folded, range(len(text))
+    return folded, [n for n, character in enumerate(text) for _ in character.casefold()]
 
 
 @lru_cache(4096)
 def read(text: str) -> Said:
     """Every phrase in the text's own words."""
     own = own_words(text)
-    folded = own.casefold().replace("’", "'")
-    if len(folded) != len(own):
-        own = folded
-    spans = [(match.group(), match.start(), match.end()) for match in TOKEN.finditer(folded)]
+    folded, at = fold(masked(text))
+    spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
     places = list(accumulate((size(word) for word in words), initial=0.0))
     other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
@@ -115,7 +147,7 @@ def read(text: str) -> Said:
             elif not (kind in NEGATABLE and any(start < n <= close + LONGEST_GAP for start, close in denied)):
                 start = spans[n][1]
                 heard.setdefault(kind, []).append(
-                    Heard(own[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
+                    Heard(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
                 )
     return Said(
         source=text,
@@ -160,5 +192,14 @@ def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, 
         if here < len(words):
             waiting += [(deeper, here + 1) for deeper in next_nodes(at, words[here])]
             if (gap := at.get(GAP)) is not None:
-                waiting += [(gap, there) for there in range(here, min(here + LONGEST_GAP, len(words)) + 1)]
+                waiting += [(gap, there) for there in reach(words, here)]
     return list(best.items())
+
+
+def reach(words: list[str], here: int) -> Iterator[int]:
+    """Where a phrase may go on behind a gap: after up to three words of the same sentence."""
+    yield here
+    for there in range(here, min(here + LONGEST_GAP, len(words))):
+        if words[there] in SENTENCE_ENDS:
+            return
+        yield there + 1
