@@ -118,8 +118,8 @@ def look(path: str) -> Call:
     return Call(id=path, at="", name="Read", kind="read", target=path, status="ok")
 
 
-def tool(kind: Any, target: str = "", status: Any = "ok") -> Call:
-    return Call(id=kind, at="", name=kind.title(), kind=kind, target=target, status=status)
+def tool(kind: Any, target: str = "", status: Any = "ok", name: str = "") -> Call:
+    return Call(id=kind, at="", name=name or kind.title(), kind=kind, target=target, status=status)
 
 
 def shell(

@@ -6,10 +6,10 @@ the same words and mean nothing, so only commands whose outcome is known count, 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from assay.sessions import speech
-from assay.sessions.calls import made_edits
+from assay.sessions.calls import all_calls, made_edits
 from assay.sessions.ending import Ending, ending
 from assay.types import Call, Fact, Failure, Turn
 
@@ -19,23 +19,31 @@ FINAL_TURNS = 3
 LOOP = 3
 CHECKS = frozenset({"test", "build", "types"})
 """Linters complain of much that was there before."""
+TIDYING = frozenset({"lint", "format"})
 LANDING = frozenset({"commit", "push", "pr"})
 READERS = frozenset(
-    "cat head tail less more grep rg ag ack find fd ls tree sed awk jq yq diff cmp wc stat file which type test echo "
-    "printf sleep cd pwd env git gh curl wget ping ps kill pkill lsof docker kubectl".split()
+    "cat head tail less more bat nl zcat grep egrep fgrep zgrep rg ag ack find fd ls tree sed awk sort uniq cut tr jq "
+    "yq diff cmp wc stat file strings which type test true false echo printf sleep cd pwd env git gh curl wget ping ps "
+    "kill pkill lsof journalctl dmesg docker kubectl Get-Content Get-ChildItem Select-String gc gci sls dir".split()
 )
 """Their errors are answers, not failures of the work."""
 STACK = re.compile(
-    r"Traceback \(most recent|^\s+at \S.*:\d+|\b[A-Z]\w*(?:Error|Exception)\b|\bpanic: |^error(?:\[\w+\])?: |"
+    r"Traceback \(most recent|^[ \t]+at \S.*:\d+|\b[A-Z]\w*(?:Error|Exception)\b|\bpanic: |^error(?:\[\w+\])?: |"
     r"^fatal: |segmentation fault|npm ERR!|Unhandled",
     re.MULTILINE | re.IGNORECASE,
 )
 TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
 DISMISSED = re.compile(
-    r"pre-?existing|unrelated|already fail|known (?:issue|failure)|not (?:caused|related)|既存|無関係|无关|原有|기존",
+    r"pr[eé]-?exist|preesist|unrelated|already fail|known (?:issue|failure)|not (?:caused|related)|no relacionad"
+    r"|não relacionad|sans rapport|schon vorher|bereits vor(?:her|handen)|не связан|既存|無関係|无关|無關|原有|기존",
     re.IGNORECASE,
 )
+COMPLAINTS = ("complains", "frustrated")
+EARLY = 4
+"""Words before "skip it" in its sentence, at most: behind more of them it is part of a request."""
 QUOTE = 200
+Spoken = Sequence[tuple[int, speech.Said]]
+"""What the person said in the final turns, each with the number of its turn."""
 
 
 class Failures(Fact, frozen=True):
@@ -44,39 +52,39 @@ class Failures(Fact, frozen=True):
 
 
 def fact(turns: Sequence[Turn]) -> Failures:
-    asked = [n for n, turn in enumerate(turns, 1) if turn.prompt]
-    first = asked[-FINAL_TURNS] if len(asked) >= FINAL_TURNS else 1
+    asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"]
+    first = asked[-FINAL_TURNS][0] if len(asked) >= FINAL_TURNS else 1
+    # What the first prompt of all complains of was there before.
+    said = [(n, speech.read(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
     end = ending(turns)
     found = [
         *unresolved_error(turns, first, end),
-        *frustration(turns, first),
-        *scope_abandoned(turns, first, end),
-        *iteration_loop(turns, first),
+        *frustration(turns, said),
+        *scope_abandoned(turns, said, end),
+        *iteration_loop(turns, first, said),
     ]
     return Failures(failure_signals=found)
 
 
 def unresolved_error(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
     """The service failed at the end; or the last run of a check failed; or the last command crashed."""
-    if end.kind == "api_error":
+    if end.kind == "api_error" and not is_accepted(turns[end.turn :]):
         yield Failure(kind="unresolved_error", turn=end.turn, quote=end.quote[:QUOTE])
         return
-    if is_dismissed(turns):
-        return
-    for number, call in failed_checks(turns) or crashed(turns):
-        if number >= first and not is_accepted_after(turns, number):
+    for number, call in [one for one in failed_checks(turns) if one[0] >= first] or crashed(turns):
+        if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
             yield Failure(kind="unresolved_error", turn=number, quote=telling_line(call))
             return
 
 
 def failed_checks(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
-    """Checks whose last run failed, with nothing edited and nothing landed since."""
+    """Checks whose last run failed, with nothing written and nothing landed since; the latest first."""
     last: dict[str, tuple[int, Call, bool]] = {}
     for number, turn in enumerate(turns, 1):
         for call in turn.calls:
             if call.status not in ("ok", "error"):
                 continue
-            if made_edits(call) or any(run.purpose in LANDING and run.outcome == "passed" for run in call.runs):
+            if has_written(call) or has_passed(call, LANDING):
                 last = {}
             for run in call.runs:
                 if run.purpose in CHECKS and run.outcome:
@@ -86,97 +94,52 @@ def failed_checks(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
 
 def crashed(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
     """The last command of the last turn, if it ran a program that ended with a stack trace or error message."""
-    number = len(turns)
-    shells = [call for call in turns[-1].calls if call.kind == "shell" and not call.by] if turns else []
-    if not shells or shells[-1].status != "error" or not shells[-1].runs:
-        return []
-    last = shells[-1]
-    does_work = any(run.program not in READERS for run in last.runs)
-    edited_since = any(made_edits(call) for call in turns[-1].calls[turns[-1].calls.index(last) :])
-    return [(number, last)] if does_work and not edited_since and STACK.search(last.output) else []
+    calls = [call for call in turns[-1].calls if not call.by] if turns else []
+    for call in reversed(calls):
+        if has_written(call):
+            return []
+        if call.kind == "shell":
+            is_crash = call.status == "error" and not is_reading(call) and STACK.search(call.output)
+            return [(len(turns), call)] if is_crash else []
+    return []
 
 
-def is_dismissed(turns: Sequence[Turn]) -> bool:
-    """The agent's last words say that what still fails is not of this work."""
-    replies = turns[-1].replies if turns else ()
-    return bool(replies) and bool(DISMISSED.search(replies[-1].text))
-
-
-def is_accepted_after(turns: Sequence[Turn], number: int) -> bool:
-    """The person said later that it is fine, or had it committed or pushed."""
-    for turn in turns[number:]:
-        if turn.prompt:
-            said = speech.read(turn.prompt.text)
-            if said.first("accepts") or ("chores" in said.heard and not said.first("complains")):
-                return True
-    return False
-
-
-def frustration(turns: Sequence[Turn], first: int) -> Iterator[Failure]:
+def frustration(turns: Sequence[Turn], said: Spoken) -> Iterator[Failure]:
     """The person's patience ended, and nothing later shows that it was put right."""
-    for number in range(len(turns), first - 1, -1):
-        prompt = turns[number - 1].prompt
-        if prompt is None or number == 1:
-            continue
-        said = speech.read(prompt.text)
-        if said.heard.get("frustrated"):
-            if not is_accepted_after(turns, number) and not is_checked(turns[number - 1 :]):
-                yield Failure(kind="frustration", turn=number, quote=said.quote("frustrated"))
+    for number, words in reversed(said):
+        if words.first("frustrated") and not is_pleased(words):
+            if not is_accepted(turns[number:]) and not is_settled(turns[number - 1 :], CHECKS):
+                yield Failure(kind="frustration", turn=number, quote=words.quote("frustrated"))
             return
 
 
-def is_checked(turns: Sequence[Turn]) -> bool:
-    """A check passed after the last edit."""
-    passed = False
-    for turn in turns:
-        for call in turn.calls:
-            if made_edits(call):
-                passed = False
-            passed |= any(run.purpose in CHECKS and run.outcome == "passed" for run in call.runs)
-    return passed
-
-
-def scope_abandoned(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
+def scope_abandoned(turns: Sequence[Turn], said: Spoken, end: Ending) -> Iterator[Failure]:
     """The person let go of it in words, or stopped the agent and never came back."""
-    for number in range(len(turns), first - 1, -1):
-        turn = turns[number - 1]
-        if turn.prompt is None or number == 1:
-            continue
-        said = speech.read(turn.prompt.text)
-        early = [heard for heard in said.heard.get("drops", ()) if heard.word <= 4]
-        was_built = any(made_edits(call) for later in turns[number - 1 :] for call in later.calls)
-        if early and not was_built and not is_accepted_after(turns, number):
-            yield Failure(kind="scope_abandoned", turn=number, quote=said.quote("drops"))
+    for number, words in reversed(said):
+        lets_go = any(heard.word <= EARLY for heard in words.heard.get("drops", ())) and not is_pleased(words)
+        if lets_go and not is_built(turns[number - 1 :]) and not is_accepted(turns[number:]):
+            yield Failure(kind="scope_abandoned", turn=number, quote=words.quote("drops"))
             return
-    if end.kind in ("interrupted", "rejected") and not has_landed(turns):
+    is_stopped = end.kind in ("interrupted", "rejected") and not is_accepted(turns[end.turn :])
+    if is_stopped and not is_settled(turns, CHECKS | LANDING):
         yield Failure(kind="scope_abandoned", turn=end.turn, quote=end.quote[:QUOTE])
 
 
-def has_landed(turns: Sequence[Turn]) -> bool:
-    """Work was committed, or checked after the last edit, before the end."""
-    landed = any(
-        run.purpose in LANDING and run.outcome == "passed" for turn in turns for call in turn.calls for run in call.runs
-    )
-    return landed or is_checked(turns)
-
-
-def iteration_loop(turns: Sequence[Turn], first: int) -> Iterator[Failure]:
+def iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iterator[Failure]:
     """The same command failed three times or more without ever passing since, or three complaints end it."""
-    stuck = failing_again(turns, first)
-    if stuck:
-        number, call = stuck[-1]
-        yield Failure(kind="iteration_loop", turn=number, quote=telling_line(call))
-        return
-    asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"][1:]
-    last = [(n, speech.read(prompt.text)) for n, prompt in asked[-LOOP:]]
-    complaints = [one for one in last if one[1].first("complains", "frustrated") and not one[1].first("accepts")]
-    if len(complaints) == LOOP and not is_checked(turns[-1:]):
-        number, said = complaints[-1]
-        yield Failure(kind="iteration_loop", turn=number, quote=said.quote("complains", "frustrated"))
+    for number, call in failing_again(turns, first):
+        if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
+            yield Failure(kind="iteration_loop", turn=number, quote=telling_line(call))
+            return
+    complaints = [(n, words) for n, words in said if words.first(*COMPLAINTS) and not words.first("accepts")]
+    if len(complaints) == LOOP:
+        number, words = complaints[-1]
+        if not is_settled(turns[number - 1 :], CHECKS):
+            yield Failure(kind="iteration_loop", turn=number, quote=words.quote(*COMPLAINTS))
 
 
 def failing_again(turns: Sequence[Turn], first: int) -> list[tuple[int, Call]]:
-    """Commands that failed three times or more in the final turns, with no success of theirs or of a check since."""
+    """Commands that failed three times or more in the final turns with no success since; the latest first."""
     in_a_row: Counter[str] = Counter()
     last: dict[str, tuple[int, Call]] = {}
     for number, turn in enumerate(turns[first - 1 :], first):
@@ -184,18 +147,73 @@ def failing_again(turns: Sequence[Turn], first: int) -> list[tuple[int, Call]]:
             if call.kind != "shell" or call.status not in ("ok", "error"):
                 continue
             name = " ".join(call.command.split())
-            if any(run.outcome == "failed" for run in call.runs) or (call.status == "error" and not is_reading(call)):
+            if has_failed(call):
                 in_a_row[name] += 1
                 last[name] = (number, call)
-            elif any(run.purpose in CHECKS and run.outcome == "passed" for run in call.runs):
+            elif has_passed(call, CHECKS | LANDING):
                 in_a_row.clear()
             else:
                 in_a_row.pop(name, None)
-    return [last[name] for name, times in in_a_row.items() if times >= LOOP]
+    return sorted((last[name] for name, times in in_a_row.items() if times >= LOOP), key=lambda one: -one[0])
+
+
+# --- what takes a signal back ---------------------------------------------------------------------
+
+
+def is_dismissed(turns: Sequence[Turn]) -> bool:
+    """The agent's last words say that what still fails is not of this work."""
+    replies = [reply.text for turn in turns for reply in turn.replies if reply.text.strip()]
+    return bool(replies) and bool(DISMISSED.search(replies[-1]))
+
+
+def is_accepted(turns: Sequence[Turn]) -> bool:
+    """The person says that it is fine, or wants it committed or pushed."""
+    for turn in turns:
+        if turn.prompt:
+            said = speech.read(turn.prompt.text)
+            if is_pleased(said) or ("chores" in said.heard and not said.first(*COMPLAINTS)):
+                return True
+    return False
+
+
+def is_pleased(said: speech.Said) -> bool:
+    """It accepts, and not in one breath with a complaint."""
+    sore = {heard.sentence for kind in COMPLAINTS for heard in said.heard.get(kind, ())}
+    return any(heard.sentence not in sore for heard in said.heard.get("accepts", ()))
+
+
+def is_settled(turns: Sequence[Turn], by: Set[str]) -> bool:
+    """A run of such a purpose passed after the last edit."""
+    settled = False
+    for call in all_calls(turns):
+        settled = has_passed(call, by) or (settled and not has_written(call))
+    return settled
+
+
+def is_built(turns: Sequence[Turn]) -> bool:
+    return any(has_written(call) or has_passed(call, LANDING) for call in all_calls(turns))
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+def has_written(call: Call) -> bool:
+    """It edited files, by a tool or by the shell."""
+    return bool(made_edits(call)) or (call.status == "ok" and any(run.mutates and run.paths for run in call.runs))
+
+
+def has_passed(call: Call, purposes: Set[str]) -> bool:
+    return any(run.purpose in purposes and run.outcome == "passed" for run in call.runs)
+
+
+def has_failed(call: Call) -> bool:
+    """A run of it failed, or it ended with an error that is no mere answer."""
+    failed = {run.purpose for run in call.runs if run.outcome == "failed"}
+    return bool(failed - TIDYING) if failed else call.status == "error" and not is_reading(call)
 
 
 def is_reading(call: Call) -> bool:
-    return all(run.program in READERS for run in call.runs)
+    return all(run.program in READERS or run.purpose in TIDYING for run in call.runs)
 
 
 def telling_line(call: Call) -> str:

@@ -27,9 +27,9 @@ BROKEN: frozenset[EndingKind] = frozenset(
 
 SERVICE_ERROR = re.compile(
     r"\A\s*(?:(?:API error|stream error|request (?:failed|timed out)|invalid API key|overloaded(?:_error)?)"
-    r"(?=\s*(?:[:.(·]|\d{3}\b|\Z))|Error: \d{3}\b|(?:Claude )?(?:AI )?usage limit reached|You(?:['’]ve| have) hit your"
-    r"|5-hour limit reached|Credit balance is too low|Prompt is too long|Rate limit (?:reached|exceeded)"
-    r"|OAuth token (?:has )?(?:been )?(?:expired|revoked)|Please run /login)",
+    r"(?=\s*(?:[:.(·]|with status|\d{3}\b|\Z))|Error: \d{3}\b|(?:Claude )?(?:AI )?usage limit reached"
+    r"|You(?:['’]ve| have) hit your|5-hour limit reached|Credit balance is too low|Prompt is too long"
+    r"|Rate limit (?:reached|exceeded)|OAuth token (?:has )?(?:been )?(?:expired|revoked)|Please run /login)",
     re.IGNORECASE,
 )
 """What clients write in the model's place; work on API errors and rate limits begins with such words too."""

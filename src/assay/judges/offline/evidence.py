@@ -6,6 +6,7 @@ from itertools import chain
 
 from msgspec import Struct
 
+from assay.facts.failures import DISMISSED
 from assay.judges.offline.story import Check, Scene, Story
 from assay.sessions import speech
 from assay.sessions.ending import BROKEN
@@ -22,6 +23,8 @@ LINT_ALONE = 0.3
 BEGINS_PLANNING = "EnterPlanMode"
 """A plan call that holds no plan yet: that it was allowed accepts none."""
 QUESTION = re.compile(r"[?？]\W*\Z")
+UNFINISHED = re.compile(r"^.*(?:⬜|🚧|☐|⏳|\[ \]).*$", re.MULTILINE)
+"""An item of a list that is still open, as agents draw it."""
 LINES = re.compile(r"\n+")
 
 
@@ -66,7 +69,7 @@ def what_was_said(story: Story, intent: Intent) -> Iterator[Found]:
         return
     last = asked[-1]
     said = last.said
-    if said.first("drops") and not last.has_edits and said.words <= MANY_WORDS:
+    if said.first("drops") and not (last.has_edits or last.is_acceptance) and said.words <= MANY_WORDS:
         yield Found("dropped", last.number, said.quote("drops"))
     if said.first("frustrated"):
         yield Found("frustrated", last.number, said.quote("frustrated"))
@@ -151,7 +154,7 @@ def what_was_checked(story: Story, intent: Intent) -> Iterator[Found]:
             latest[check.purpose] = (place, check)
     failed = [check for place, check in latest.values() if not check.passed and place > story.last_edit]
     passed = [check for place, check in latest.values() if check.passed and place > story.last_edit]
-    if failed:
+    if failed and not is_dismissed(story):
         worst = min(failed, key=lambda check: ("test", "build", "types", "lint").index(check.purpose))
         share = LINT_ALONE if worst.purpose == "lint" else 1.0
         yield Found("check_failed", worst.turn, error_line(worst.call.output) or worst.call.command[:160], share)
@@ -162,6 +165,12 @@ def what_was_checked(story: Story, intent: Intent) -> Iterator[Found]:
         yield Found("check_passed_before", len(story.scenes))
     elif intent in VERIFIED and not latest and story.last_edit >= 0:
         yield Found("never_verified_feature" if intent == "feature" else "never_verified", len(story.scenes))
+
+
+def is_dismissed(story: Story) -> bool:
+    """The agent says that what still fails is not of this work."""
+    replies = story.scenes[-1].turn.replies
+    return bool(replies) and bool(DISMISSED.search(replies[-1].text))
 
 
 def what_landed(story: Story) -> Iterator[Found]:
@@ -209,6 +218,10 @@ def how_it_was_told(story: Story, intent: Intent) -> Iterator[Found]:
         was_done = last.is_mutating or (not wants_change(last) and any(one.is_mutating for one in story.scenes[-2:]))
         is_open = not was_done and intent not in ("question", "investigation")
         yield Found("asks_choice" if is_open else "offers", last.number, last.closing)
+    elif intent in CHANGES and speech.read(last.closing).first("agent.asks_back") and not last.is_mutating:
+        yield Found("waits", last.number, last.closing)
+    if left := UNFINISHED.search(last.turn.replies[-1].text):
+        yield Found("partly_done", last.number, left.group().strip())
     if intent in READS:
         yield from what_it_answers(story, spoken, intent)
 
@@ -217,9 +230,9 @@ def what_it_claims(last: Scene, intent: Intent) -> Iterator[Found]:
     """Success or failure, in the opening words or later."""
     reply, opening = last.reply, speech.read(last.reply.text[:OPENING])
     if opening.first("agent.failed"):
-        yield Found("names_failure_first", last.number, opening.quote("agent.failed"))
+        yield Found("names_failure_first", last.number, reply.quote("agent.failed"))
     elif opening.first("agent.done"):
-        yield Found("opens_done", last.number, opening.quote("agent.done"))
+        yield Found("opens_done", last.number, reply.quote("agent.done"))
     elif reply.first("agent.done"):
         yield Found("said_done", last.number, reply.quote("agent.done"))
     elif intent in CHANGES:
@@ -240,6 +253,8 @@ def what_it_answers(story: Story, spoken: list[Scene], intent: Intent) -> Iterat
         yield Found("concluded", concludes[-1].number, quote)
     elif intent != "question":
         yield Found("no_conclusion", last.number)
+    if last.reply.first("agent.unsure"):
+        yield Found("unsure", last.number, last.reply.quote("agent.unsure"))
 
 
 def error_line(output: str) -> str:

@@ -36,7 +36,10 @@ def outcome(
         found += [Found("failure_signal", failure.turn, failure.quote) for failure in failures[:1]]
     reasons = tuple(
         Reason(
-            kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(rules.weights[one.kind] * one.share, 3)
+            kind=one.kind,
+            turn=one.turn,
+            quote=one.quote.strip()[:QUOTE],
+            weight=round(rules.weights[one.kind] * one.share, 3),
         )
         for one in found
     )
@@ -48,6 +51,14 @@ def outcome(
             evidence=None,
             reasons=reasons,
             ungraded="nothing but the prompt is there",
+        )
+    if not failures and sum(abs(reason.weight) for reason in reasons) < rules.thin:
+        return OutcomeJudgement(
+            goal_complete=None,
+            confidence=None,
+            evidence=None,
+            reasons=reasons,
+            ungraded="too little evidence either way",
         )
     evidence = kind_of(reasons, confidence, failures, rules)
     complete = goal_complete(intent, evidence, confidence, failures)
@@ -66,7 +77,8 @@ def kind_of(reasons: Sequence[Reason], confidence: float, failures: Sequence[Fai
         return "failure"
     if confidence < EVEN:
         return "silent"
-    return "explicit" if any(reason.kind in rules.explicit and reason.weight > 0 for reason in reasons) else "silent"
+    is_said = any(reason.kind in rules.explicit and reason.weight > 0 and reason.quote for reason in reasons)
+    return "explicit" if is_said else "silent"
 
 
 def cite(reasons: Sequence[Reason], failures: Sequence[Failure], complete: bool) -> Iterator[Citation]:

@@ -111,7 +111,7 @@ def titled(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
     """The first sentence of the first request; where that says little, the name of the first pull request or commit."""
     asked = next(filter(None, (sentence_of(prompt) for prompt in prompts)), "")
     if len(asked) < TELLING_TITLE:
-        named = next(names_of(turns), "")
+        named = " ".join(next(names_of(turns), "").split())
         asked = named or asked
     return shortened(asked[:1].upper() + asked[1:], TITLE)
 

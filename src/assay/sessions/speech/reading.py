@@ -30,7 +30,7 @@ PASTED_LINE = re.compile(
       | [+\-]{3}\s | @@\s | diff\s--git      # a diff
       | (?:\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d)   # a log
       | at\s+[\w$.<>]+\s?\( | File\s"        # a stack trace
-      | (?:\w+\.)*\w*(?:Error|Exception|Warning)\b:?   # what was raised
+      | (?:\w+\.)*\w*(?:Error|Exception|Warning)(?::|\s*$|\s+at\s)   # what was raised
       | (?:error|warning|info|debug|fatal)\s?[:\[] | (?:FAIL|PASS)\b[:\s] | (?:---|===)\s | ok\s{2,}\S
       | \$\s\S+ | \w+@[\w.-]+[:\s~%$]   # a shell
       | [|│┃╭╰├└─━═⏺⎿●✓✗✘]                   # what a terminal drew
@@ -38,8 +38,14 @@ PASTED_LINE = re.compile(
     re.VERBOSE,
 )
 CODE_LINE = re.compile(
-    r"^(?:[{}()\[\];,]+|.*[;{}]|(?:def|class|func|fn|import|from|const|let|var|return|if|for)\b.*[:;{(=].*)$"
+    r"""^(?:
+        [{}()\[\];,]+ | .*[;{}]
+      | (?:def|class|func|fn|if|for)\b.*[:(] | (?:def|func|fn)\s\w+\(.* | (?:if|for)\s?\(.*
+      | (?:const|let|var)\s[^=]*=.* | import\s.*\sfrom\s['"].* | from\s[\w.]+\simport\s.* | return\b.*\w\(.*
+    )$""",
+    re.VERBOSE,
 )
+"""Sentences begin with "if", "for", "let", "from" and "return" too."""
 KANA = re.compile("[\u3040-\u30ff]")
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
 
@@ -112,7 +118,7 @@ def blank(first: str, pasted: str) -> str:
 
 
 def is_pasted(line: str) -> bool:
-    line = line.replace(LEFT_OUT, "")
+    line = line.replace(LEFT_OUT, "").rstrip("\r\n")
     return bool(PASTED_LINE.match(line) or CODE_LINE.match(line.strip()))
 
 
