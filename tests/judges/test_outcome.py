@@ -130,6 +130,9 @@ SHOWN: dict[str, Case] = {
     "offers": case(asked(REQUEST, FIX, DONE + " Shall I commit it?")),
     "full_answer": case(asked("Why is it slow?", LONG), intent="question"),
     "concluded": case(asked("Find out why", "The root cause is a query per row."), intent="investigation"),
+    "partly_done": case(asked(REQUEST, FIX, f"{DONE}\n- [x] baskets\n- [ ] gift cards")),
+    "waits": case(asked(REQUEST, look("till/sum.py"), "It is in till/sum.py. Let me know which sum you expect.")),
+    "unsure": case(asked("Find out why", "It is probably a query per row, I'm not sure."), intent="investigation"),
     "no_conclusion": case(asked("Find out why", "A query per row."), intent="investigation"),
 }
 
@@ -210,12 +213,17 @@ def test_a_fix_that_was_never_verified_is_silent_and_below_the_floor() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["unanswered", "api_error", "mid_work", "interrupted", "rejected", "dropped", "nothing_changed", "plan_rejected"],
+    ["unanswered", "api_error", "mid_work", "interrupted", "rejected", "dropped", "plan_rejected"],
 )
-def test_a_session_that_broke_off_or_did_nothing_failed(name: str) -> None:
+def test_a_session_that_broke_off_failed(name: str) -> None:
     found = judged(SHOWN[name])
     assert (found.evidence, found.goal_complete) == ("failure", False)
     assert found.citations
+
+
+def test_a_change_that_was_never_made_is_not_complete() -> None:
+    assert judged(SHOWN["nothing_changed"]).goal_complete is False
+    assert judged(SHOWN["nothing_changed_small"]).goal_complete is False
 
 
 def test_a_check_that_fails_in_the_end_is_a_failure() -> None:

@@ -35,7 +35,7 @@ SERVICE_ERROR = re.compile(
 """What clients write in the model's place; work on API errors and rate limits begins with such words too."""
 LANDING = frozenset({"commit", "push", "pr"})
 LAST_WORDS = 240
-SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
 
 
 class Ending(Struct, frozen=True):

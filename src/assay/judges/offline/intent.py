@@ -42,7 +42,7 @@ TITLE = re.compile(r"""gh pr create\b[^\n]{0,900}?--title[ =](?P<quote>["'])(?P<
 BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
 SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
 CHANGES = ("bug_fix", "feature", "refactor", "small_change")
-PLANNING = ("asks.plan", "about.plan", "plans")
+PLANNING = ("asks.plan", "about.plan")
 REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
 TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
 LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
@@ -259,7 +259,7 @@ def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
     """What was done: nothing, little, much; to documents or code; a plan or a build."""
     calls = list(all_calls(turns))
     edits = [edit for call in calls for edit in made_edits(call)]
-    is_cut_short = ending(turns).kind in BROKEN
+    is_cut_short = ending(turns).kind in BROKEN or was_dropped(turns)
     for kind in (
         *reading_signs(calls, is_cut_short),
         *plan_signs(calls),
@@ -268,6 +268,12 @@ def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         *telling_signs(turns, edits),
     ):
         yield Piece(kind, len(turns), "", weights.signs[kind])
+
+
+def was_dropped(turns: Sequence[Turn]) -> bool:
+    """The person let go of it in the last prompt."""
+    said = speech.read(turns[-1].prompt.text) if turns and turns[-1].prompt else None
+    return said is not None and any(heard.word <= OPENING for heard in said.heard.get("drops", ()))
 
 
 def telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
