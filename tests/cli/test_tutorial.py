@@ -38,3 +38,13 @@ def test_every_command_of_a_page_works(home: Path, page: str):
         ran = run(*shlex.split(line)[1:], env=env, cwd=home)
         assert ran.code == 0, (line, ran.err)
         assert ran.out.strip() or "none of" in ran.err, line
+
+
+def test_what_the_tutorial_quotes_is_what_the_demo_prints():
+    blocks = re.findall(
+        r"^```(\w*)\n(.*?)^```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    quoted = [line for label, block in blocks if not label for line in block.splitlines()]
+    printed = [line.rstrip() for line in run("demo", env={"COLUMNS": "110"}).out.splitlines()]
+    assert quoted
+    assert [line for line in quoted if line not in printed] == []

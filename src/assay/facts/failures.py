@@ -178,7 +178,7 @@ def is_accepted(turns: Sequence[Turn]) -> bool:
 
 def is_pleased(said: speech.Said) -> bool:
     """It accepts, and not in one breath with a complaint."""
-    sore = {heard.sentence for kind in COMPLAINTS for heard in said.heard.get(kind, ())}
+    sore = {heard.sentence for heard in said.heard.get("complains", ())}
     return any(heard.sentence not in sore for heard in said.heard.get("accepts", ()))
 
 

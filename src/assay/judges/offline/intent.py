@@ -167,10 +167,11 @@ def wants_change(prompt: Prompt) -> bool:
 
 def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
     """What the person asked for, in words and form."""
-    for (n, prompt), share in zip(substantive(turns), weights.phrases.prompts, strict=False):
+    for place, (n, prompt) in enumerate(substantive(turns)):
+        share = weights.phrases.prompts[place]
         text = headline(prompt)
         said = speech.read(text)
-        yield from phrase_pieces(said, n, share, weights)
+        yield from phrase_pieces(said, n, share, weights, is_later=place > 0)
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
                 yield Piece("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
@@ -209,8 +210,8 @@ def headline(prompt: Prompt) -> str:
     return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
 
 
-def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights) -> Iterator[Piece]:
-    """Phrases of each intent; the very first weighs most."""
+def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights, *, is_later: bool) -> Iterator[Piece]:
+    """Phrases of each intent; the very first weighs most. A later question asks about the work, it is not the goal."""
     rules = weights.phrases
     heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
     if not heard:
@@ -222,7 +223,7 @@ def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights) -> 
             (one for one, whose in heard if whose == intent),
             key=lambda one: (not opens(said, one), one.sentence >= FIRST_SENTENCES, one.start),
         )
-        if not mine:
+        if not mine or (is_later and intent == "question"):
             continue
         places = rules.intents[intent]
         value = sum(

@@ -30,36 +30,10 @@ def outcome(
 ) -> OutcomeJudgement:
     """Whether the goal was completed, how sure, and why."""
     rules = table("outcome", Weights)
-    story = tell(turns)
-    found = [*collect(story, intent, after)]
-    if story.ending.kind not in BROKEN:
-        found += [Found("failure_signal", failure.turn, failure.quote) for failure in failures[:1]]
-    reasons = tuple(
-        Reason(
-            kind=one.kind,
-            turn=one.turn,
-            quote=one.quote.strip()[:QUOTE],
-            weight=round(rules.weights[one.kind] * one.share, 3),
-        )
-        for one in found
-    )
+    reasons = tuple(weighed(turns, intent, failures, after, rules))
+    if why := too_thin(turns, reasons, failures, rules):
+        return OutcomeJudgement(goal_complete=None, confidence=None, evidence=None, reasons=reasons, ungraded=why)
     confidence = round(1 / (1 + exp(-rules.prior[intent] - sum(reason.weight for reason in reasons))), 3)
-    if not any(turn.replies or turn.calls or turn.marks for turn in turns):
-        return OutcomeJudgement(
-            goal_complete=None,
-            confidence=None,
-            evidence=None,
-            reasons=reasons,
-            ungraded="nothing but the prompt is there",
-        )
-    if not failures and sum(abs(reason.weight) for reason in reasons) < rules.thin:
-        return OutcomeJudgement(
-            goal_complete=None,
-            confidence=None,
-            evidence=None,
-            reasons=reasons,
-            ungraded="too little evidence either way",
-        )
     evidence = kind_of(reasons, confidence, failures, rules)
     complete = goal_complete(intent, evidence, confidence, failures)
     return OutcomeJudgement(
@@ -69,6 +43,28 @@ def outcome(
         citations=tuple(cite(reasons, failures, complete)),
         reasons=reasons,
     )
+
+
+def weighed(
+    turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None, rules: Weights
+) -> Iterator[Reason]:
+    """All evidence with its weight; a failure signal counts once, and not beside the broken ending it was read from."""
+    story = tell(turns)
+    found = [*collect(story, intent, after)]
+    if failures and story.ending.kind not in BROKEN:
+        found.append(Found("failure_signal", failures[0].turn, failures[0].quote))
+    for one in found:
+        weight = round(rules.weights[one.kind] * one.share, 3)
+        yield Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=weight)
+
+
+def too_thin(turns: Sequence[Turn], reasons: Sequence[Reason], failures: Sequence[Failure], rules: Weights) -> str:
+    """Why nothing should be said of the outcome, or nothing."""
+    if not any(turn.replies or turn.calls or turn.marks for turn in turns):
+        return "nothing but the prompt is there"
+    if not failures and sum(abs(reason.weight) for reason in reasons) < rules.thin:
+        return "too little evidence either way"
+    return ""
 
 
 def kind_of(reasons: Sequence[Reason], confidence: float, failures: Sequence[Failure], rules: Weights) -> EvidenceKind:

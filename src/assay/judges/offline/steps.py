@@ -198,7 +198,7 @@ def words_signs(views: list[View], n: int) -> dict[str, float]:
     here, last = views[n], views[n - 1]
     said, text = here.said, here.turn.prompt.text if here.turn.prompt else ""
     before = last.turn.prompt.text if last.turn.prompt else ""
-    opens = opens_with_request(said)
+    opens, says_new = opens_with_request(said), early(said, "new_topic", SHORT)
     is_question = bool(QUESTION.search(said.text[-200:]))
     gap = seconds(here.turn.at) - seconds(last.turn.ended_at or last.turn.at)
     return {
@@ -206,7 +206,8 @@ def words_signs(views: list[View], n: int) -> dict[str, float]:
         "opens": float(opens),
         "bare": float(here.is_bare),
         "chore": float("chores" in said.heard and said.words <= SHORT),
-        "accepted": float("accepts" in said.heard and not opens),
+        "accepted": float("accepts" in said.heard and not (opens and says_new) and (not opens or said.words <= SHORT)),
+        "lets_go": float(early(said, "drops", SHORT) and not says_new),
         "closed": float(
             opens and ("chores" in last.said.heard or "accepts" in last.said.heard) and last.said.words <= SHORT
         ),

@@ -47,7 +47,12 @@ CODE_LINE = re.compile(
 )
 """Sentences begin with "if", "for", "let", "from" and "return" too."""
 KANA = re.compile("[\u3040-\u30ff]")
+PAUSE = re.compile("[,;:，；：、]")
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
+
+
+Span = tuple[str, int, int]
+"""A word, and where it begins and ends in the source."""
 
 
 class Heard(Struct, frozen=True):
@@ -134,7 +139,8 @@ def fold(text: str) -> tuple[str, Sequence[int]]:
 def read(text: str) -> Said:
     """Every phrase in the text's own words."""
     own = own_words(text)
-    folded, at = fold(masked(text))
+    left = masked(text)
+    folded, at = fold(left)
     spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
     places = list(accumulate((size(word) for word in words), initial=0.0))
@@ -150,7 +156,7 @@ def read(text: str) -> Said:
         for kind, end in found(openings(word, other), words, n):
             if kind == "not":
                 denied.append((n, end))
-            elif not (kind in NEGATABLE and any(start < n <= close + LONGEST_GAP for start, close in denied)):
+            elif not (kind in NEGATABLE and is_denied(left, spans, n, denied)):
                 start = spans[n][1]
                 heard.setdefault(kind, []).append(
                     Heard(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
@@ -162,6 +168,12 @@ def read(text: str) -> Said:
         is_unspaced=unspaced > len(words) / 3,
         heard={kind: tuple(all_of) for kind, all_of in heard.items()},
     )
+
+
+def is_denied(text: str, spans: list[Span], n: int, denied: list[tuple[int, int]]) -> bool:
+    """A denial stands up to three words before the word, and no comma parts them: "no, perfect" denies nothing."""
+    near = [close for start, close in denied if start < n <= close + LONGEST_GAP]
+    return any(not PAUSE.search(text, spans[close - 1][2], spans[n][1]) for close in near)
 
 
 def size(word: str) -> float:
