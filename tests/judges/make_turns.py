@@ -127,7 +127,7 @@ def shell(
 ) -> Call:
     """A command; one that failed is an error."""
     run = Run(program=command.partition(" ")[0], purpose=purpose, outcome=outcome, mutates=mutates)
-    ended = status or ("error" if outcome == "failed" else "ok")
+    ended: Any = status or ("error" if outcome == "failed" else "ok")
     return Call(id=command, at="", name="Bash", kind="shell", command=command, runs=(run,), output=output, status=ended)
 
 

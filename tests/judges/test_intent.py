@@ -53,6 +53,7 @@ CASES: list[tuple[str, str, str, tuple[Call, ...], str]] = [
     ("question", "zh", "Python 里元组和列表有什么区别？", (), "元组不可变，列表可变。"),
     ("question", "ja", "Pythonのタプルとリストの違いは何ですか？", (), "タプルは変更できません。"),
     ("question", "de", "Was ist der Unterschied zwischen einem Tupel und einer Liste?", (), "Ein Tupel bleibt gleich."),
+    ("question", "ko", "파이썬에서 튜플과 리스트의 차이가 뭐예요?", (), "튜플은 변경할 수 없습니다."),
     ("question", "es", "¿Cuál es la diferencia entre una tupla y una lista?", (), "Una tupla es inmutable."),
     (
         "investigation",
@@ -128,6 +129,7 @@ CASES: list[tuple[str, str, str, tuple[Call, ...], str]] = [
     ("bug_fix", "zh", "购物篮为空时程序崩溃了，请修复", REPAIRED, "已修复。"),
     ("bug_fix", "ja", "買い物かごが空だとクラッシュするので修正してください", REPAIRED, "修正しました。"),
     ("bug_fix", "de", "Behebe den Absturz bei leerem Korb", REPAIRED, "Behoben."),
+    ("bug_fix", "ko", "장바구니가 비어 있으면 크래시가 나요. 고쳐 주세요.", REPAIRED, "수정했습니다."),
     ("bug_fix", "es", "Arregla el fallo cuando la cesta está vacía", REPAIRED, "Arreglado."),
     ("bug_fix", "fr", "Corrige le plantage quand le panier est vide", REPAIRED, "Corrigé."),
     ("bug_fix", "ru", "Исправь падение при пустой корзине", REPAIRED, "Исправлено."),
@@ -141,6 +143,7 @@ CASES: list[tuple[str, str, str, tuple[Call, ...], str]] = [
     ("feature", "zh", "新增一个把所有收据导出为 CSV 的命令，支持按年份筛选", BUILT, "已实现。"),
     ("feature", "ja", "すべてのレシートをCSVに書き出すコマンドを実装してください", BUILT, "実装しました。"),
     ("feature", "de", "Implementiere einen Befehl, der alle Belege als CSV exportiert", BUILT, "Der Befehl ist da."),
+    ("feature", "ko", "모든 영수증을 CSV로 내보내는 명령을 추가해 주세요", BUILT, "추가했습니다."),
     (
         "refactor",
         "en",

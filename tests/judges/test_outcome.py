@@ -27,13 +27,16 @@ from tests.judges.make_turns import (
     committed,
     edit,
     failures,
+    language_of,
     look,
     outcome_of,
     prompts,
+    rubric_of,
     said_next,
     session,
     shell,
     tool,
+    topic_of,
 )
 
 RULES = table("outcome", Weights)
@@ -410,3 +413,40 @@ def test_the_confidence_is_the_sum_of_the_prior_and_the_reasons(kind: str) -> No
     found = judged(SHOWN[kind])
     total = RULES.prior[SHOWN[kind].intent] + sum(reason.weight for reason in found.reasons)
     assert found.confidence == pytest.approx(1 / (1 + exp(-total)), abs=0.001)
+
+
+TANGLED = {
+    "blank lines": "\n" * 20_000,
+    "spaces": " " * 19_999 + "x",
+    "spaces around a brace": " " * 3_000 + "{" + " " * 3_000 + "x",
+    "one word": "a" * 20_000,
+    "hyphens": "a-" * 10_000,
+    "dots": "a." * 10_000,
+    "slashes": "a/" * 10_000,
+    "frames": " at " + "(:" * 10_000,
+    "question marks": "?" * 20_000,
+    "fences": "```" * 7_000,
+    "tags": "<a " * 7_000,
+    "brackets": "[a](" * 5_000,
+    "commits": "git commit -m" * 1_500,
+    "pull requests": "gh pr create " * 1_600,
+    "plans": "plan" * 5_000,
+    "errors": "Error" * 4_000,
+    "greetings": "please " * 3_000,
+    "Han": "的" * 20_000,
+    "boxes": "[ ]" * 7_000,
+    "gaps": "get make move " * 1_500,
+}
+
+
+@pytest.mark.parametrize("name", TANGLED)
+def test_text_that_entangles_regular_expressions_is_judged_all_the_same(name: str) -> None:
+    text = TANGLED[name]
+    turns = session(
+        asked(text, text, shell(f"x {text}", output=text), edit(text[:4_000]), text),
+        asked(text, text, shell(f"git commit {text}", "test", "failed", output=text), text),
+    )
+    assert len(topic_of(turns)) == 1
+    assert len(rubric_of(turns).title) <= 60
+    assert outcome_of(turns, "feature", (), said_next(text)).ungraded == ""
+    assert language_of(turns) == language_of(turns)

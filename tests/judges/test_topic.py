@@ -24,6 +24,7 @@ from tests.judges.make_turns import (
     look,
     session,
     shell,
+    texts,
     topic_of,
 )
 
@@ -249,6 +250,17 @@ def test_prompts_about_the_same_thing_are_one_goal_at_any_distance(apart: float)
         apart=apart,
     )
     assert not any(found.is_shift for found in topic_of(turns))
+
+
+STEPS = st.builds(asked, texts, st.builds(edit, st.sampled_from(["till/sum.py", "mobile/theme.ts"])), texts)
+
+
+@QUICK
+@given(st.lists(STEPS, min_size=2, max_size=6))
+def test_a_pause_makes_no_goal_by_itself_but_makes_one_surer(steps_: list[Step]) -> None:
+    soon, later = (topic_of(session(*EARLIER["en"], *steps_, apart=apart)) for apart in (10, 30 * DAY))
+    assert [gap.is_shift for gap in soon] == [gap.is_shift for gap in later]
+    assert all(one.confidence <= other.confidence for one, other in zip(soon, later, strict=True))
 
 
 # --- the form of what is said -------------------------------------------------------------------
