@@ -6,6 +6,7 @@ from typing import get_args
 
 from msgspec import Struct
 
+from assay.judges.offline.naming import named_things
 from assay.judges.offline.steps import QUESTION, is_bare, view_of_words
 from assay.judges.offline.story import DOCUMENT
 from assay.judges.offline.tables import table
@@ -34,12 +35,6 @@ PLAN_DOCUMENT = re.compile(
     r"[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$",
     re.IGNORECASE,
 )
-COMMIT_MESSAGE = re.compile(
-    r"""git commit\b[^\n]{0,300}?-\w{0,9}m\s*"""
-    r"""(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))"""
-)
-TITLE = re.compile(r"""gh pr create\b[^\n]{0,900}?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
-BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
 SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
 CHANGES = ("bug_fix", "feature", "refactor", "small_change")
 PLANNING = ("asks.plan", "about.plan")
@@ -51,7 +46,6 @@ NEGATION = re.compile(
     r"|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b",
     re.IGNORECASE,
 )
-NAMED = (("commit_name", COMMIT_MESSAGE), ("pull_request_name", TITLE), ("branch_name", BRANCH))
 NAME_WORD = re.compile(r"[A-Za-z]+")
 HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
 
@@ -260,7 +254,7 @@ def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
     """What was done: nothing, little, much; to documents or code; a plan or a build."""
     calls = list(all_calls(turns))
     edits = [edit for call in calls for edit in made_edits(call)]
-    is_cut_short = ending(turns).kind in BROKEN or was_dropped(turns)
+    is_cut_short = ending(turns).kind in BROKEN or was_dropped(turns) or was_asked_for(turns)
     for kind in (
         *reading_signs(calls, is_cut_short),
         *plan_signs(calls),
@@ -275,6 +269,17 @@ def was_dropped(turns: Sequence[Turn]) -> bool:
     """The person let go of it in the last prompt."""
     said = speech.read(turns[-1].prompt.text) if turns and turns[-1].prompt else None
     return said is not None and any(heard.word <= OPENING for heard in said.heard.get("drops", ()))
+
+
+def was_asked_for(turns: Sequence[Turn]) -> bool:
+    """A change was asked for in so many words: that none was made says nothing of the wish."""
+    prompts = [prompt for _, prompt in substantive(turns)]
+    said = speech.read(headline(prompts[0])) if prompts else None
+    if said is None or asks_question(said):
+        return False
+    return any(
+        heard.word == 0 and not heard.sentence for intent in CHANGES for heard in said.heard.get(f"asks.{intent}", ())
+    )
 
 
 def telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
@@ -359,30 +364,14 @@ def from_names(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
             yield from name_pieces(kind, n, named, weight[kind], weights)
 
 
-def named_things(turns: Sequence[Turn]) -> Iterator[tuple[str, int, str]]:
-    """Commits, pull requests and branches with the turn and the name they were given."""
-    for n, turn in enumerate(turns, 1):
-        for call in turn.calls:
-            if call.command and call.status in ("ok", "error", "open"):
-                for kind, pattern in NAMED:
-                    if match := pattern.search(call.command):
-                        yield kind, n, match["plain"] or match.groupdict().get("heredoc") or ""
-
-
-def names_of(turns: Sequence[Turn]) -> Iterator[str]:
-    """What pull requests, else commits are called."""
-    things = list(named_things(turns))
-    for wanted in ("pull_request_name", "commit_name"):
-        yield from (named for kind, _, named in things if kind == wanted and named)
-
-
 def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) -> Iterator[Piece]:
     """The first word of a name that tells an intent."""
     words = [word.lower() for word in NAME_WORD.findall(named)[:6]]
     for place, word in enumerate(words):
         intents = [intent for intent, known in weights.names.words.items() if word in known]
         if intents:
-            share = 1.0 if LABELLED.match(named) and place == 0 else weights.names.unlabelled
+            is_label = kind == "command_name" or (place == 0 and LABELLED.match(named))
+            share = 1.0 if is_label else weights.names.unlabelled
             yield Piece(kind, n, named[:QUOTE], {intent: weight * share / len(intents) for intent in intents})
             return
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from assay.judges.offline.intent import decide, headline, names_of, substantive
+from assay.judges.offline.intent import decide, headline, substantive
+from assay.judges.offline.naming import names_of
 from assay.judges.offline.steps import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, made_edits
