@@ -50,7 +50,7 @@ def test_sessions_begin_and_go_on_in_every_way(shown: dict[str, Any]):
         ("Rename the flag", "small_change", True),
         ("`ledger balance` crashes", "bug_fix", True),
         ("Add a `ledger export", "feature", True),
-        ("Store.py has grown", "refactor", True),
+        ("store.py has grown", "refactor", True),
         ("Make a plan for showing tide times", "feature", True),
         ("Add OAuth login", "feature", False),
     ],

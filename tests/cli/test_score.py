@@ -131,11 +131,10 @@ def test_a_path_that_is_not_there_is_told(tmp_path: Path):
     assert "nowhere: no such file or folder" in ran.err
 
 
-def test_a_folder_without_transcripts_is_no_score_and_offers_the_demo(tmp_path: Path):
+def test_a_folder_without_transcripts_is_told_and_offers_the_demo(tmp_path: Path):
     (tmp_path / "in").mkdir()
     ran = run("score", tmp_path / "in", "--store", tmp_path / "s.db", "--json")
-    assert ran.code == 0
-    assert json.loads(ran.out)["score"]["value"] is None
+    assert (ran.code, ran.out) == (2, "")
     assert "assay demo" in ran.err
 
 
@@ -207,7 +206,7 @@ def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(folder: Path, 
 def test_what_was_not_read_is_noted(tmp_path: Path):
     write(tmp_path / "a.jsonl", *conversation("a", 3), b"broken")
     ran = run("score", tmp_path, "--store", tmp_path / "s.db")
-    assert "1 line could not be read: `assay doctor` says which and why" in ran.out
+    assert "1 line could not be read: `assay doctor` with the same paths says which" in ran.out
 
 
 def test_a_conversation_in_which_nobody_said_much_is_no_score(tmp_path: Path):

@@ -114,6 +114,7 @@ SHOWN: dict[str, Case] = {
     "never_verified": case(asked(REQUEST, FIX, DONE)),
     "never_verified_feature": case(asked("Add an export", FIX, "Added it."), intent="feature"),
     "committed": case(asked(REQUEST, FIX, committed(), DONE)),
+    "landed": case(asked(REQUEST, FIX, DONE, committed())),
     "pull_request": case(asked(REQUEST, FIX, PULL_REQUEST, DONE)),
     "plan_accepted": case(asked("Plan it", tool("plan", "# Split the till"), "Fine."), intent="plan"),
     "plan_rejected": case(asked("Plan it", tool("plan", "# Split", status="rejected"), "Fine."), intent="plan"),
@@ -350,7 +351,7 @@ def test_every_quote_stands_word_for_word_in_the_turn_it_names(kind: str) -> Non
     one = SHOWN[kind]
     found = judged(one)
     assert all(stands(cited.turn, cited.quote, one.turns, one.after) for cited in found.citations)
-    assert all(stands(reason.turn, reason.quote, one.turns, one.after) for reason in found.reasons)
+    assert all(stands(reason.turn, reason.quote, one.turns, one.after) for reason in found.reasons if reason.turn)
     assert all(cited.quote.strip() for cited in found.citations)
 
 
@@ -362,7 +363,7 @@ def test_quotes_stand_word_for_word_beside_code_addresses_and_odd_letters() -> N
     )
     found = judged(one)
     assert found.citations
-    assert all(stands(reason.turn, reason.quote, one.turns, None) for reason in found.reasons)
+    assert all(stands(reason.turn, reason.quote, one.turns, None) for reason in found.reasons if reason.turn)
 
 
 def test_praise_that_came_next_is_quoted_behind_the_last_turn() -> None:
@@ -388,7 +389,7 @@ def test_any_turns_are_judged_the_same_way_twice_and_by_the_formula(
 ) -> None:
     found = outcome_of(turns, intent, failed, after)
     assert found == outcome_of(turns, intent, failed, after)
-    assert {reason.kind for reason in found.reasons} <= set(RULES.weights)
+    assert {reason.kind for reason in found.reasons} <= {*RULES.weights, "starting_point"}
     if found.ungraded:
         assert (found.goal_complete, found.confidence, found.evidence) == (None, None, None)
         return
@@ -409,9 +410,9 @@ def test_whatever_is_quoted_stands_where_it_says_and_whatever_is_not_silent_is_q
 
 
 @pytest.mark.parametrize("kind", SHOWN)
-def test_the_confidence_is_the_sum_of_the_prior_and_the_reasons(kind: str) -> None:
+def test_the_reasons_add_up_to_the_confidence(kind: str) -> None:
     found = judged(SHOWN[kind])
-    total = RULES.prior[SHOWN[kind].intent] + sum(reason.weight for reason in found.reasons)
+    total = sum(reason.weight for reason in found.reasons)
     assert found.confidence == pytest.approx(1 / (1 + exp(-total)), abs=0.001)
 
 

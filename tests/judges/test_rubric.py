@@ -194,7 +194,7 @@ def test_the_title_is_the_first_sentence_without_politeness_and_markup(text: str
 
 def test_a_request_that_says_little_is_titled_by_what_was_committed() -> None:
     found = judged(asked("do it", BUILT, committed("feat: export receipts as CSV"), "Done."))
-    assert found.title == "Feat: export receipts as CSV"
+    assert found.title == "feat: export receipts as CSV"
 
 
 def test_a_long_title_ends_with_a_whole_word_and_an_ellipsis() -> None:

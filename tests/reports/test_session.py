@@ -42,7 +42,7 @@ def all_facts(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("one", "line"),
     [
-        (session_of(), "✓ crushed: confirmed"),
+        (session_of(), "✓ crushed: explicit"),
         (missed(), "✗ not crushed: unverified"),
         (session_of(judge_status="no_goal"), "– not counted: no goal"),
         (session_of(), "goal completed: explicit evidence; a chance of 0.90 that it was completed"),

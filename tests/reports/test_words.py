@@ -11,7 +11,7 @@ from tests.make_sessions import failing, missed, session_of
 @pytest.mark.parametrize(
     ("session", "words"),
     [
-        (session_of(), "confirmed"),
+        (session_of(), "explicit"),
         (session_of(evidence="silent", confidence=0.814), "likely, 81 %"),
         (session_of(rework="yes"), "reworked"),
         (missed(), "unverified"),

@@ -51,6 +51,7 @@ def score(  # noqa: PLR0913  each is an option
     found = answer(wanted, settled(judge, commit, timezone, store))
     if target:
         save(found.report, found.zone, target)
+        print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
     show(found, by, as_json)
 
 

@@ -86,8 +86,9 @@ def answer(wanted: Wanted, config: Config) -> Answer:
         if report.sessions:
             return Answer(report=report, zone=here)
         everything = scored(found, config, Choice(), wanted.jobs) if choice != Choice() else report
-        note = none_fits(wanted, everything, here) if everything.sessions else streams.nothing(found)
-        return Answer(report=report, zone=here, note=note)
+        if not everything.sessions:
+            raise BadInput(streams.nothing(found))
+        return Answer(report=report, zone=here, note=none_fits(wanted, everything, here))
 
 
 def scored(found: UpToDate, config: Config, choice: Choice, jobs: int) -> Report:

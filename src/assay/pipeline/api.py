@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.config import Config, load, store_url, zone
+from assay.errors import BadInput
 from assay.pipeline import given
 from assay.pipeline.pool import cores
 from assay.pipeline.scan import scan
@@ -64,4 +65,6 @@ def listed(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:
     if paths is None:
         return []
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not several:
+        raise BadInput("paths is empty; leave it out to look where the agents keep their transcripts")
     return [Path(path) for path in several]

@@ -22,8 +22,8 @@ def number(found: Report) -> str:
     value = found.score.value
     if value is None:
         return UNKNOWN
-    whole = percent(value)
-    shown = whole if letter(float(whole)) == found.grade else f"{int(value * 10) / 10:.1f}"
+    rounded = (percent(value), f"{value:.1f}", f"{int(value * 10) / 10:.1f}")
+    shown = next((text for text in rounded if letter(float(text)) == found.grade), rounded[-1])
     return f"{shown} ({found.grade})"
 
 
@@ -162,7 +162,9 @@ def notes(found: Report) -> list[str]:
     skipped = [many(found.skipped.lines, "line") if found.skipped.lines else ""]
     skipped.append(many(found.skipped.files, "file") if found.skipped.files else "")
     if any(skipped):
-        said.append(f"{' and '.join(filter(None, skipped))} could not be read: `assay doctor` says which and why")
+        said.append(
+            f"{' and '.join(filter(None, skipped))} could not be read: `assay doctor` with the same paths says which"
+        )
     ungraded = sum(n for why, n in found.exclusions.items() if why.startswith("ungraded"))
     if ungraded:
         verb = "is" if ungraded == 1 else "are"

@@ -17,7 +17,9 @@ from assay.scores.report import Report
 from assay.scores.slices import Slice
 
 GAUGE, BARS, SMALL = 50, 32, 20
-MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME = 30, 12, 3, 36
+MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10
+ROOM_FOR_NUMBERS = 26
+"""Of a slice: the score, the count, the ends of the gauge and the spaces between."""
 TITLE, NOTE = "bold", "yellow"
 
 
@@ -30,7 +32,7 @@ def report(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Gr
     parts: list[RenderableType] = [*headline(found), Text(""), waterfall(found, width)]
     parts += section("Beside it", beside(found, width))
     if by:
-        parts += section(f"By {by}", [slices(found.slices.get(by, []), by, width)])
+        parts += section(f"By {by}", slices(found.slices.get(by, []), by, width))
     if shown:
         parts += [Text(""), Text("Sessions", TITLE), listing.sessions(shown, zone, width, length)]
     if len(shown) < len(found.sessions):
@@ -110,7 +112,7 @@ def flow(parts: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def slices(found: Sequence[Slice], by: str, width: int) -> Table:
+def slices(found: Sequence[Slice], by: str, width: int) -> list[RenderableType]:
     """The score of each slice with its interval, drawn."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -118,14 +120,14 @@ def slices(found: Sequence[Slice], by: str, width: int) -> Table:
     for _ in range(2):
         table.add_column(no_wrap=True)
     names = gist.slice_names(found, by)
+    room = max(LEAST_NAME, min(MOST_NAME, width - SMALL - ROOM_FOR_NUMBERS))
     for one in found[:MOST_SLICES]:
         value = Text(UNKNOWN if one.score.value is None else percent(one.score.value), TITLE)
         drawn = gauge(one.score, BARS if width >= listing.WIDE else SMALL)
-        name = Text(one_line(names[one.name], MOST_NAME))
+        name = Text(one_line(names[one.name], room))
         table.add_row(name, value, drawn, Text(f"{one.score.crushed}/{one.score.counted}"))
-    if len(found) > MOST_SLICES:
-        table.add_row(Text(f"and {len(found) - MOST_SLICES} more; --json has them all", "dim"))
-    return table
+    left_out = len(found) - MOST_SLICES
+    return [table, Text(f"and {left_out} more; --json has them all", "dim")] if left_out > 0 else [table]
 
 
 def obstacle(one: Obstacle, length: int) -> list[RenderableType]:

@@ -90,9 +90,10 @@ def verdict(one: Session) -> list[Text]:
 
 def told_by(one: Session) -> str:
     """What speaks most for the intent."""
-    speaking = [found for found in one.intent_reasons if found.weight > 0][:MOST_REASONS]
+    speaking = [found for found in one.intent_reasons if found.weight > 0][: 2 * MOST_REASONS]
     told = [plainly(found.kind) + (f" “{one_line(found.quote, 40)}”" if found.quote else "") for found in speaking]
-    return f" ({', '.join(told)})" if told else ""
+    told = list(dict.fromkeys(told))
+    return f" ({', '.join(told[:MOST_REASONS])})" if told else ""
 
 
 def ground(one: Session) -> str:

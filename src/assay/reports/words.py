@@ -25,6 +25,8 @@ HELD_BACK = {
     "complaint": "still wrong",
     "unchanged": "nothing changed",
     "admitted": "agent gave up",
+    "partial": "partly done",
+    "reverted": "taken back",
     "unverified": "unverified",
     "inconclusive": "no conclusion",
     "unconfirmed": "unconfirmed",
@@ -42,7 +44,7 @@ def why(session: Session) -> str:
     if kind := obstacle_of(session):
         return HELD_BACK.get(kind, plainly(kind))
     if session.evidence == "explicit" or session.confidence is None:
-        return "confirmed"
+        return "explicit"
     return f"likely, {percent(100 * session.confidence)} %"
 
 

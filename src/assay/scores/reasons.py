@@ -29,6 +29,8 @@ REASONS = {
     "complaint": "the last thing said was that something is wrong",
     "unchanged": "a change was asked for and never made",
     "admitted": "the agent itself said that it did not work",
+    "partial": "only a part of it was done",
+    "reverted": "what was done was taken back",
     "unverified": "the change was never verified",
     "inconclusive": "it ended without a conclusion",
     "unconfirmed": "nobody confirmed it",
@@ -49,6 +51,8 @@ REMEDIES = {
     "refused": "Say what should be different about the proposal, and go on until you accept one.",
     "complaint": "Go on until what you reported is gone, and say so when it is.",
     "unchanged": "Name the change and the file, and see it applied before you end.",
+    "partial": "Go on until the list is worked off, or agree on the smaller goal and say that it is reached.",
+    "reverted": "Say what the next attempt must do differently, and see that one through.",
     "admitted": "Go on from what the agent could not do, or agree on a smaller goal and see that reached.",
 }
 """For the other reasons it is the intent's habit that helps."""
@@ -78,10 +82,26 @@ TELLING: dict[str, str] = {kind: kind for kind in REASONS} | {
     "frustrated": "frustration",
     "drops": "scope_abandoned",
     "asks_back": "waiting",
+    "complained_last": "complaint",
+    "kept_complaining": "complaint",
+    "dropped": "scope_abandoned",
+    "names_failure_first": "admitted",
+    "names_failure": "admitted",
+    "partly_done": "partial",
+    "asks_choice": "waiting",
+    "waits": "waiting",
+    "offers": "waiting",
+    "unsure": "inconclusive",
+    "no_conclusion": "inconclusive",
     # What was done, or not.
     "plan_rejected": "refused",
     "nothing_changed": "unchanged",
+    "nothing_changed_small": "unchanged",
+    "change_not_made": "unchanged",
+    "change_stopped": "stopped",
+    "reverted": "reverted",
     "never_verified": "unverified",
+    "never_verified_feature": "unverified",
 }
 """Kinds of a judge's evidence that name a reason of ours; others leave it to the facts."""
 

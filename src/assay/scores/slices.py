@@ -1,5 +1,6 @@
 """The score by project, branch, model, agent, intent or language."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Literal, get_args
@@ -10,9 +11,18 @@ from assay.types import Row, Session
 By = Literal["project", "branch", "model", "agent", "intent", "language"]
 WAYS: tuple[By, ...] = get_args(By)
 NOTHING = "(none)"
+INSIDE = re.compile(r"/\.(?:worktrees|claude/worktrees)/.*$")
+ELSEWHERE = re.compile(r"^.*/\.(?:codex|cursor|conductor)/worktrees/[^/]+/(?=[^/]+$)")
+"""Where agents put copies of a repository for one task each: in it, or in their own folder under its name."""
+
+
+def repository(project: str) -> str:
+    """The project of which a folder is a working copy, else the folder."""
+    return ELSEWHERE.sub("", INSIDE.sub("", project))
+
 
 NAMES: dict[By, Callable[[Session], str | None]] = {
-    "project": lambda one: one.project,
+    "project": lambda one: repository(one.project),
     "branch": lambda one: one.branch,
     # What several models did together is nobody's alone.
     "model": lambda one: ", ".join(sorted(set(one.models))),

@@ -131,5 +131,5 @@ def quote_of(turn: Turn, kind: EndingKind) -> str:
 
 def tail(text: str) -> str:
     """The last sentence or two, whole lines."""
-    parts = [part for part in SENTENCES.split(text.strip()[-LAST_WORDS:]) if part.strip()]
+    parts = [part for part in SENTENCES.split(text.strip()[-LAST_WORDS:]) if any(char.isalnum() for char in part)]
     return parts[-1].strip() if parts else ""

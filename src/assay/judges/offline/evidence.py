@@ -54,6 +54,8 @@ def collect(story: Story, intent: Intent, after: Prompt | None) -> Iterator[Foun
 def how_it_ended(story: Story, intent: Intent) -> Iterator[Found]:
     """A broken ending, and a conclusion that was given before it."""
     end = story.ending
+    if end.kind == "landed":
+        yield Found("landed", end.turn, end.quote)
     if end.kind not in BROKEN:
         return
     yield Found(end.kind, end.turn, end.quote)

@@ -31,9 +31,10 @@ def outcome(
     """Whether the goal was completed, how sure, and why."""
     rules = table("outcome", Weights)
     reasons = tuple(weighed(turns, intent, failures, after, rules))
+    start = Reason(kind="starting_point", turn=0, quote="", weight=rules.prior[intent])
     if why := too_thin(turns, reasons, failures, rules):
         return OutcomeJudgement(goal_complete=None, confidence=None, evidence=None, reasons=reasons, ungraded=why)
-    confidence = round(1 / (1 + exp(-rules.prior[intent] - sum(reason.weight for reason in reasons))), 3)
+    confidence = round(1 / (1 + exp(-sum(reason.weight for reason in (start, *reasons)))), 3)
     evidence = kind_of(reasons, confidence, failures, rules)
     complete = goal_complete(intent, evidence, confidence, failures)
     return OutcomeJudgement(
@@ -41,7 +42,7 @@ def outcome(
         confidence=confidence,
         evidence=evidence,
         citations=tuple(cite(reasons, failures, complete)),
-        reasons=reasons,
+        reasons=(start, *reasons),
     )
 
 

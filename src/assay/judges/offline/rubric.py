@@ -26,7 +26,7 @@ POLITE = re.compile(
 MARKDOWN_LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
 ADDRESS = re.compile(r"https?://(?:github|gitlab)\.com/([\w.-]+/[\w.-]+/[\w-]+/\d+)\S*|https?://\S+")
 MARKUP = re.compile(r"```.*?(?:```|\Z)|\*\*|^#{1,6}\s|^>\s|\||^\s*[-|]+\s*$", re.DOTALL | re.MULTILINE)
-SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|(?<=[。！？])")
 TELLING_TITLE = 16
 NOT_ASKED: dict[str, frozenset[Intent]] = {
     "scope_bounded": frozenset({"question"}),
@@ -114,7 +114,8 @@ def titled(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
     if len(asked) < TELLING_TITLE:
         named = " ".join(next(names_of(turns), "").split())
         asked = named or asked
-    return shortened(asked[:1].upper() + asked[1:], TITLE)
+    first, _, rest = asked.partition(" ")
+    return shortened(f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}".strip(), TITLE)
 
 
 def sentence_of(prompt: Prompt) -> str:
@@ -131,7 +132,7 @@ def sentence_of(prompt: Prompt) -> str:
 def summed_up(title: str, turns: Sequence[Turn]) -> str:
     """What was asked, and the agent's last words on it."""
     replies = [reply.text for turn in turns for reply in turn.replies[-1:] if reply.text.strip()]
-    flat = " ".join(MARKUP.sub(" ", replies[-1][:800]).split()) if replies else ""
+    flat = " ".join(MARKUP.sub(" ", replies[-1][:800]).split()) or " ".join(replies[-1].split()) if replies else ""
     sentences = [part for part in SENTENCE.split(flat) if part]
     ended = next((part for part in sentences if len(part) >= TELLING_TITLE), " ".join(sentences) or "no reply")
     return shortened(f"{title or 'Nothing was asked'} → {ended}", SUMMARY)
