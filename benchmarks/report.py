@@ -72,6 +72,9 @@ def ratios(rows: dict[str, Row]) -> dict[str, float | None]:
         "(d)/(g) CPU": of("d", "g", "cpu_s"),
         "(e)/(d) wall, whole commands": of("e", "d", "wall_s"),
         "(f)/(d) wall, whole commands": of("f", "d", "wall_s"),
+        "(j)/(d) wall": of("j", "d", "wall_s"),
+        "(j)/(d) CPU": of("j", "d", "cpu_s"),
+        "(k)/(j) wall, whole commands": of("k", "j", "wall_s"),
     }
 
 

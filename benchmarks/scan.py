@@ -55,6 +55,11 @@ class Bench:
             return None
         return [*self.assay, "streams", str(self.place.root), "--store", str(store), "--json"]
 
+    def score(self, store: Path) -> list[str] | None:
+        if self.assay is None:
+            return None
+        return [*self.assay, "score", str(self.place.root), "--store", str(store), "--json"]
+
     def peer(self, single: bool) -> list[str] | None:
         return ccusage.command(self.ccusage, single) if self.ccusage else None
 
@@ -70,6 +75,13 @@ class Bench:
         shutil.rmtree(store.parent)
         return samples
 
+    def score_cycle(self) -> dict[str, Sample]:
+        """Scored from nothing, and again."""
+        store = Path(tempfile.mkdtemp(dir=self.tmp)) / "store.db"
+        samples = {key: self.start(self.score(store)) for key in ("j", "k")}
+        shutil.rmtree(store.parent)
+        return samples
+
     def repeat(self, number: int) -> None:
         """All rows once; the order turns with each repeat so that no row is always first or last."""
         groups: list[Callable[[], dict[str, Sample]]] = [
@@ -78,6 +90,7 @@ class Bench:
             lambda: {"c": self.start(self.python_row("decode"))},
             lambda: {"i": self.start(self.python_row("digest"))},
             self.assay_cycle,
+            self.score_cycle,
             lambda: {"g": self.start(self.peer(single=False))},
             lambda: {"h": self.start(self.peer(single=True))},
         ]
@@ -99,6 +112,8 @@ def new_rows(version: str) -> dict[str, Row]:
         Row("g", f"ccusage {version}, threads"),
         Row("h", f"ccusage {version}, --single-thread"),
         Row("i", "assay: turns and facts, no store"),
+        Row("j", "assay score, from nothing"),
+        Row("k", "assay score, unchanged", reads_all=False),
     )
     return {row.key: row for row in rows}
 
