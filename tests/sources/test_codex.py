@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from assay.sources import codex
+from assay.sources.codex.prompts import spoken
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Usage
 
 HERE = Path(__file__).parent / "codex"
@@ -263,3 +264,15 @@ def test_a_script_without_commands_is_another_call_unless_end_events_tell_of_its
 
 def test_a_search_told_twice_is_one_call() -> None:
     assert [c.target for c in only(events_of("scripts")[1], Call) if c.kind == "web"] == ["till prices"]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nRaise it.\n", "Raise it."),
+        ("# Files mentioned by the user:\n\n## a: /a.txt\n\n## My request for Codex:\nBuild it.\n", "Build it."),
+        ("# Files mentioned by the user:\n\n## a: /a.txt\n\n## My request for Codex:\n", None),
+    ],
+)
+def test_what_the_client_wrapped_around_a_request_is_not_the_request(written: str, said: str | None):
+    assert spoken(written) == (said or written.strip())

@@ -3,6 +3,7 @@
 import re
 
 _REQUEST = "## My request for Codex:"
+_WRAPPERS = ("# Context from my IDE", "# Files mentioned by the user")
 _INJECTED = (
     "<environment_context>",
     "<user_instructions>",
@@ -20,9 +21,9 @@ def spoken(text: str, kind: str = "") -> str | None:
     """The person's own words; `None` when the client wrote it."""
     if kind in _INJECTED_KINDS or text.startswith(_INJECTED):
         return None
-    if text.startswith("# Context from my IDE"):
-        _, found, request = text.partition(_REQUEST)
-        text = request if found else text
+    if text.startswith(_WRAPPERS):
+        request = text.partition(_REQUEST)[2]
+        text = request if request.strip() else text
     return text.strip()
 
 
