@@ -35,9 +35,9 @@ def environment() -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": os.devnull, "LC_ALL": "C", "TZ": "UTC", **none}
 
 
-def git(repo: Path, *args: str) -> str:
-    """What a git command prints."""
-    done = subprocess.run(["git", "-C", str(repo), *args], env=environment(), capture_output=True, check=True)
+def git(repo: Path, *args: str, **more: str) -> str:
+    """What a git command prints, with these variables beside our own."""
+    done = subprocess.run(["git", "-C", str(repo), *args], env=environment() | more, capture_output=True, check=True)
     return done.stdout.decode("utf-8", "surrogateescape")
 
 

@@ -15,7 +15,7 @@ GONE, ALIKE_STANDS = "gone", "gone, but its like stands"
 FATES = {MOVED: "moved", EDITED: "edited in place", WRAPPED: "re-wrapped", BACK: "deleted and re-added"}
 LONGEST_PAST = 6
 WORDS = 20_000
-ALIKE, APART = 0.75, 0.5  # what an edited line keeps of itself; what a rewritten one may have in common
+ALIKE, APART = 0.63, 0.5  # what an edited line keeps of itself; what a rewritten one may have in common
 
 SYLLABLES = (
     "ba be bo da de dor fa fen fi ga gel gi ha hol ji ka kel ko la lin lo ma mer mi na nel no pa per po qua ra rin ro "
@@ -219,15 +219,16 @@ class Coder:
         return File(kind, lang, blocks)
 
     def edited(self, line: Line) -> Line:
-        """The line with a number or a word changed; itself where it holds neither."""
+        """The line with a number or some words changed; itself where it holds neither."""
         spots = [*NUMBER.finditer(line.text), *WORD.finditer(line.text)]
         self.rng.shuffle(spots)
-        for spot in spots:
+        most, text = self.rng.choice((1, 1, 2, 3)), line.text
+        for spot in sorted(spots[:most], key=re.Match.start, reverse=True):
             new = str(self.rng.randrange(2, 4000)) if spot[0].isdigit() else self.word()
-            text = line.text[: spot.start()] + new + line.text[spot.end() :]
-            if text != line.text and (not self.exact or alike(text, line.text) >= ALIKE):
-                return line.after(EDITED, self.number(), text)
-        return line
+            changed = text[: spot.start()] + new + text[spot.end() :]
+            if not self.exact or alike(changed, line.text) >= ALIKE:
+                text = changed
+        return line if text == line.text else line.after(EDITED, self.number(), text)
 
     def unlike(self, lang: str, count: int, old: Iterable[Line]) -> list[Line]:
         """New statements that have little in common with the old lines."""

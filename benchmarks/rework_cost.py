@@ -124,7 +124,7 @@ class Bench:
         git(self.repo, "tag", "-f", "before")
         (self.repo / "later.py").write_text("print('later')\n")
         git(self.repo, "add", "later.py")
-        git(self.repo, *who, "commit", "-q", "-m", "Go on", "--date", when)
+        git(self.repo, *who, "commit", "-q", "-m", "Go on", GIT_AUTHOR_DATE=when, GIT_COMMITTER_DATE=when)
 
     def turn_back(self) -> None:
         git(self.repo, "reset", "-q", "--hard", "before")
@@ -146,9 +146,8 @@ def ratios(idle: Step, first: Step, others: list[Step]) -> list[str]:
     for step in others:
         more = step.sample.cpu_s - idle.sample.cpu_s
         asked = ", ".join(f"{count} {name}" for name, count in step.calls.most_common())
-        lines.append(
-            f"{step.title}: {more:+.2f} s CPU, {more / whole:.2%} of the first pass; bytes {step.mb / first.mb:.2%}; {asked}"
-        )
+        parts = f"{more / whole:.2%} of the first pass, {step.mb / first.mb:.2%} of its bytes"
+        lines.append(f"{step.title}: {more:+.2f} s CPU, {parts}; {asked}")
     return lines
 
 

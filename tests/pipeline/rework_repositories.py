@@ -45,8 +45,10 @@ def text(lines: Sequence[str]) -> str:
 class Repository:
     """A repository in which time is what the story says."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_new: bool = True) -> None:
         self.path = path
+        if not is_new:
+            return
         path.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
         self.commit(-30, {"README.md": "A till.\n", "till.py": text(code(40, seed=99))}, "Begin")
@@ -110,7 +112,9 @@ def followed(
     repository: Repository, *targets: Target, as_of: float = 60.0, rules: Rules | None = None
 ) -> dict[str, Followed]:
     """What became of sessions' lines by a day of the story."""
-    with open_repo(repository.path) as repo:  # type: ignore[union-attr]
+    repo = open_repo(repository.path)
+    assert repo
+    with repo:
         since = min(target.started for target in targets) - HOUR
         return follow(targets, repo.changes(since, at(as_of)), repo, rules or Rules(), at(as_of))
 

@@ -89,8 +89,7 @@ def test_what_the_remote_calls_head_comes_first(repository: Repository, tmp_path
 
 
 def test_of_a_branch_and_the_remotes_the_later_one_counts(repository: Repository, tmp_path: Path) -> None:
-    copy = Repository.__new__(Repository)
-    copy.path = clone(repository, tmp_path / "copy")
+    copy = Repository(clone(repository, tmp_path / "copy"), is_new=False)
     ahead = repository.commit(1, {"a.py": "work = 1\n"})
     copy.git("fetch", "-q")
     assert default(copy.path) == ("main", ahead)
@@ -281,7 +280,7 @@ def test_reading_can_be_left_at_any_time(repository: Repository) -> None:
     with opened(repository.path) as repo:
         reading = repo.changes(at(-60), at(60))
         next(reading)
-        reading.close()  # type: ignore[attr-defined]
+        reading.close()
 
 
 # --- clocks -----------------------------------------------------------------------------------
@@ -363,8 +362,7 @@ def test_the_edge_of_a_shallow_clone_adds_nothing(repository: Repository, tmp_pa
     with opened(copy) as repo:
         assert repo.is_shallow
         assert [file.new for change in repo.changes(at(-99), at(9)) for file in change.files] == ["c.py"]
-    shallow = Repository.__new__(Repository)
-    shallow.path = copy
+    shallow = Repository(copy, is_new=False)
     assert followed(shallow, session({"a.py": lines}))["one"].reworked.state == "unknown"
 
 
@@ -385,6 +383,8 @@ def test_a_repository_of_somebody_else_is_told_plainly(repository: Repository, m
     if os.geteuid():
         pytest.skip("only root can give a folder away")
     monkeypatch.setenv("HOME", str(repository.path.parent))
+    for variable in ("GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
     for path in [repository.path, *repository.path.rglob("*")]:
         os.chown(path, 12345, 12345)
     with pytest.raises(BadInput, match=r"belongs to somebody else.*safe\.directory") as told:

@@ -74,6 +74,21 @@ def a_revert_that_was_reverted(repository: Repository) -> Sequence[Target]:
 
 
 @story("no")
+def a_revert_that_was_reverted_of_a_commit_the_transcript_names(repository: Repository) -> Sequence[Target]:
+    commit = repository.commit(0, {"a.py": text(LINES)})
+    repository.git("revert", "--no-edit", "HEAD", day=2)
+    repository.git("revert", "--no-edit", "HEAD", day=3)
+    return [session({"a.py": LINES}, commits=(commit[:7],))]
+
+
+@story("yes")
+def a_revert_of_a_commit_whose_lines_nobody_knows(repository: Repository) -> Sequence[Target]:
+    commit = repository.commit(0, {"a.py": text(LINES)})
+    repository.git("revert", "--no-edit", "HEAD", day=2)
+    return [session({}, commits=(commit[:7],))]
+
+
+@story("no")
 def a_revert_after_the_window(repository: Repository) -> Sequence[Target]:
     found = written(repository)
     repository.git("revert", "--no-edit", "HEAD", day=20)
@@ -450,6 +465,14 @@ def the_sessions_own_later_commit(repository: Repository) -> Sequence[Target]:
     repository.commit(-0.05, {"a.py": text(lines)})
     own = repository.commit(2, {"a.py": text(lines[45:])})
     return [session({"a.py": lines}, commits=(own[:10],))]
+
+
+@story("yes")
+def a_last_commit_of_documents_alone_begins_the_window(repository: Repository) -> Sequence[Target]:
+    repository.commit(-5, {"a.py": text(LINES)})
+    last = repository.commit(0, {"README.md": "A till, and how to use it.\n"})
+    repository.commit(12, {"a.py": text(OTHER)}, who="bob")
+    return [session({"a.py": LINES}, started=at(-5.1), ended=at(0), commits=(last[:8],))]
 
 
 # --- whose lines ------------------------------------------------------------------------------

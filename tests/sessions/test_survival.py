@@ -33,7 +33,7 @@ class World:
         """Change files at a day; those that are empty are deleted."""
         commit = more.pop("id", f"{len(self.changes) + 1:07x}{'0' * 33}")
         changed = [self.changed(path, list(lines)) for path, lines in files.items()]
-        self.files = {path: lines for path, lines in {**self.files, **files}.items() if lines}  # type: ignore[dict-item]
+        self.files = {path: lines for path, lines in {**self.files, **files}.items() if lines}
         times = {"authored": day * DAY, "committed": day * DAY, "arrived": day * DAY}
         who = {"author": "Ada", "email": "ada@example.com", "message": "Work"}
         self.changes.append(Change(id=commit, files=changed, **(times | who | more)))

@@ -81,7 +81,9 @@ def target(one: Followable, place: Place) -> Target:
 
 def bystander(one: Followable) -> Target:
     """A session that only says which commits are its own; numbers of pull requests mean nothing elsewhere."""
-    return Target(id=one.work.id, commits=one.work.commits, names=one.streams, started=one.began, ended=one.ended)
+    return Target(
+        id=one.work.id, commits=one.work.commits, names=one.streams, started=one.began, ended=one.ended, is_asked=False
+    )
 
 
 def pulls_of(session: Session) -> tuple[int, ...]:

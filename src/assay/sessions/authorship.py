@@ -104,7 +104,8 @@ class Reverts:
             if self.has(landing):
                 yield landing.commit
         for commit in owner.target.commits:
-            if len(commit) >= SHORTEST_ID and self.names(commit.lower()):
+            is_landed = any(landed.startswith(commit.lower()) for landed in owner.landings)
+            if len(commit) >= SHORTEST_ID and not is_landed and self.names(commit.lower()):
                 yield commit
 
     def has(self, landing: Landing) -> bool:

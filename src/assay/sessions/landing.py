@@ -85,6 +85,10 @@ class Lander:
             self.books.open(block.new).live.setdefault(key, []).append(strand)
             owner.strands.append(strand)
             landed.strands.append(strand)
+        for owner in self.books.owners(claimed):
+            if owner.landings or not owner.lines:  # its last commit, also if it brings no lines of code
+                landed.lines[owner] += 0
+                owner.landing(change)
         for owner in landed.lines:
             if landed.is_own(owner):
                 owner.authors.add(change.email)

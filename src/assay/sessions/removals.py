@@ -1,7 +1,7 @@
 """What a commit does to lines that are followed: they stay, are moved, wrapped anew, edited, come back, or are lost."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from assay.sessions.blocks import Block
 from assay.sessions.landing import Landed
@@ -9,7 +9,7 @@ from assay.sessions.likeness import letters, successors
 from assay.sessions.strands import Books, Owner, Remover, Strand
 
 MOVED_WITHIN, MOVED_ACROSS = 20, 30
-"""Letters and digits that lines in a row have when they are moved, not written again by chance (research/rework.md)."""
+"""Letters and digits that lines in a row have when they are moved, not written again by chance."""
 MOST_PLACES = 8
 """Files in which a moved line is looked for: those that get most of what is gone."""
 
@@ -139,7 +139,7 @@ class Removals:
         here = self.books.by_path.get(block.old)
         for path in sorted(reach, key=lambda path: (path != block.new, -reach[path], path))[:MOST_PLACES]:
             limit = MOVED_WITHIN if self.books.by_path.get(path) is here else MOVED_ACROSS
-            for run in runs(block.removed, lambda key, path=path: spare.get(key, NOWHERE)[path]):  # type: ignore[misc]
+            for run in runs(block.removed, added_to(path, spare)):
                 if sum(len(letters(block.hunk.removed[line])) for line in run) < limit:
                     continue
                 for one in (left[line] for line in run if line in left):
@@ -156,7 +156,7 @@ class Removals:
         lost = self.books.lost
         for block in self.blocks:
             here = self.books.by_path.get(block.new)
-            for run in runs(block.added, lambda key, new=block.new: key in lost and spare[key][new]):  # type: ignore[misc]
+            for run in runs(block.added, added_to(block.new, spare, self.books.lost)):
                 size = sum(len(letters(block.hunk.added[line])) for line in run)
                 for key in (block.added[line] for line in run):
                     strand = lost[key][-1] if key in lost else None
@@ -188,6 +188,15 @@ def spare_lines(blocks: Sequence[Block]) -> Spare:
             if key:
                 found.setdefault(key, Counter())[block.new] += 1
     return found
+
+
+def added_to(path: str, spare: Spare, among: Container[bytes] | None = None) -> Callable[[bytes], int]:
+    """How often a line is added to a file and not yet taken for another, if it is one of those."""
+
+    def count(key: bytes) -> int:
+        return spare[key][path] if key in spare and (among is None or key in among) else 0
+
+    return count
 
 
 def runs(hashes: Sequence[bytes], left: Callable[[bytes], int]) -> Iterator[list[int]]:

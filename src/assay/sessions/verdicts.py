@@ -55,7 +55,7 @@ def judged(owner: Owner, gone: Gone, rules: Rules, end: float, as_of: float) -> 
     if owner.lines < rules.min_lines:
         return Reworked(state="not_judged", detail=f"{owner.lines} lines of code", **counts)
     if not lines:
-        if owner.landings:
+        if any(one.lines for one in owner.landings.values()):
             return Reworked(state="not_judged", detail="it removed its lines itself")
         return Reworked(state="unknown", detail="its lines reached no commit of the default branch")
     if owner.landed_at is not None and as_of < owner.landed_at + rules.window:
@@ -147,8 +147,9 @@ def days(seconds: float) -> float:
 class Check:
     """Asks the tree at the end of the window whether lost lines are really gone.
 
-    A merge can bring back what a commit took, and of equal lines another one may have gone. A line counts as gone if
-    its file has fewer of it than when it landed; where others had the same line, only if those beside it went too.
+    A merge can bring back what a commit took, and of equal lines another one may have gone. A line is gone if its file
+    has it no more, or, where all equal lines were followed, has fewer of it than when it landed. Any other is gone if
+    one that went with it is: then the removal stands.
     """
 
     def __init__(self, owner: Owner, books: Books, trees: Trees, end: float) -> None:
@@ -157,24 +158,19 @@ class Check:
 
     def gone(self) -> Gone:
         """The lines that are gone, with the commit that took each."""
-        groups: dict[tuple[int, bytes], list[Strand]] = {}
+        groups: dict[tuple[str, bytes], list[Strand]] = {}
         for strand in {id(one): one for one in self.owner.strands}.values():
             is_own = any(landing.owner is self.owner for landing in strand.landings)
             if is_own and strand.lost and strand.lost.arrived <= self.end:
-                groups.setdefault((id(self.names(strand.path)), strand.hash), []).append(strand)
+                groups.setdefault((min(self.names(strand.path)), strand.hash), []).append(strand)
         commit = self.trees.at(self.end) if groups else None
-        doubtful: list[list[Strand]] = []
-        gone: dict[int, Strand] = {}
-        for strands in groups.values():
-            sure, others = self.sorted_out(strands, commit)
-            gone |= {id(one): one for one in sure}
-            doubtful.append(others)
-        certain = frozenset(gone)
-        for strands in doubtful:
-            gone |= {id(one): one for one in strands if any(id(other) in certain for other in one.beside)}
+        certain = {id(one): one for strands in groups.values() for one in self.certain(strands, commit)}
+        standing = {id(one.beside) for one in certain.values() if one.beside}
         return [
             (landing, strand.lost)
-            for strand in gone.values()
+            for strands in groups.values()
+            for strand in strands
+            if id(strand) in certain or id(strand.beside) in standing
             for landing in strand.landings
             if landing.owner is self.owner and strand.lost
         ]
@@ -184,18 +180,16 @@ class Check:
         book = self.books.by_path.get(path)
         return book.paths if book else (path,)
 
-    def sorted_out(self, strands: list[Strand], commit: str | None) -> tuple[list[Strand], list[Strand]]:
-        """Those of equal lines that are gone, and those that are if what stood beside them is."""
+    def certain(self, strands: list[Strand], commit: str | None) -> list[Strand]:
+        """Those of equal lines that the tree shows to be gone."""
         path, key = strands[0].path, strands[0].hash
-        if commit is None:
-            return strands, []
-        left = self.count(commit, path, key)
+        left = self.count(commit, path, key) if commit else 0
         if not left:
-            return strands, []
+            return strands
         landing = next(one for one in strands[0].landings if one.owner is self.owner)
         before = self.count(landing.commit, path, key)
-        fewer = strands[: max(0, before - left)]
-        return ([], fewer) if before > max(strand.copies for strand in strands) else (fewer, [])
+        is_known = before <= max(strand.copies for strand in strands)
+        return strands[: max(0, before - left)] if is_known else []
 
     def count(self, commit: str, path: str, key: bytes) -> int:
         """How often a line stands in a file of a commit, whatever the file's name."""
