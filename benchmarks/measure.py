@@ -50,11 +50,11 @@ def tree(pid: int) -> list[int]:
     found, todo = [], [pid]
     while todo:
         found.append(todo.pop())
-        for listing in Path(f"/proc/{found[-1]}/task").glob("*/children"):
-            try:
+        try:
+            for listing in Path(f"/proc/{found[-1]}/task").glob("*/children"):
                 todo += map(int, listing.read_text().split())
-            except OSError:
-                continue
+        except OSError:
+            continue
     return found
 
 

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.config import Boundaries, Config, Local, keys, load, local_zone, store_url, zone
+from assay.config import Boundaries, Config, Local, Rework, keys, load, local_zone, store_url, zone
 from assay.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +57,9 @@ def test_without_any_setting_the_defaults_hold(project: Path) -> None:
         store="",
         timezone="",
         judge="offline",
+        as_of="",
         boundaries=Boundaries(commit="confirm", merge_minutes=10.0, merge_overlap=0.5),
+        rework=Rework(days=14.0, min_lines=10, share=0.5, repos=()),
     )
 
 
@@ -98,9 +100,14 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_STORE", "x.db", "store", "x.db"),
         ("ASSAY_TIMEZONE", "Europe/Berlin", "timezone", "Europe/Berlin"),
         ("ASSAY_JUDGE", "claude-cli", "judge", "claude-cli"),
+        ("ASSAY_AS_OF", "2026-11-01", "as_of", "2026-11-01"),
         ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
         ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),
         ("ASSAY_BOUNDARIES_MERGE_OVERLAP", "1", "boundaries.merge_overlap", 1.0),
+        ("ASSAY_REWORK_DAYS", "7", "rework.days", 7.0),
+        ("ASSAY_REWORK_MIN_LINES", "5", "rework.min_lines", 5),
+        ("ASSAY_REWORK_SHARE", "0.4", "rework.share", 0.4),
+        ("ASSAY_REWORK_REPOS", f"/a{os.pathsep}~/b", "rework.repos", ("/a", "~/b")),
     ],
 )
 def test_every_key_has_a_variable_and_a_flag(
@@ -131,6 +138,11 @@ def test_the_ends_of_a_range_are_in_it(project: Path, value: float) -> None:
     assert load({}, project).boundaries == Boundaries(merge_minutes=value, merge_overlap=1.0)
 
 
+def test_repositories_that_a_file_names_lie_beside_it(project: Path) -> None:
+    file = write(project / "assay.toml", '[rework]\nrepos = ["../till", "/srv/loom", "~/wheel"]')
+    assert load({}, project).rework.repos == (str(file.parent / "../till"), "/srv/loom", "~/wheel")
+
+
 # --- where the store is -----------------------------------------------------------------------------
 
 
@@ -158,7 +170,7 @@ def test_the_store_of_the_config_is_the_one_that_is_opened(project: Path) -> Non
 
 # --- bad input --------------------------------------------------------------------------------------
 
-KNOWN = "known: store, timezone, judge, boundaries.commit, boundaries.merge_minutes, boundaries.merge_overlap"
+KNOWN = f"known: {', '.join(keys())}"
 MODE = 'give "confirm", "hard" or "off"'
 MINUTES = "give a number of minutes, 0 to 10080 (a week)"
 SHARE = "give a share of files above 0 and up to 1"
@@ -306,7 +318,9 @@ def test_every_key_is_documented_with_its_default_and_its_variable() -> None:
         value: Any = Config()
         for part in name.split("."):
             value = getattr(value, part)
-        return f"`{value:g}`" if isinstance(value, float) else f'`"{value}"`'
+        if isinstance(value, tuple):
+            return f"`{list(value)}`"
+        return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`"
 
     for name in keys():
         cells = told[f"`{name}`"]

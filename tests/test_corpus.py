@@ -58,3 +58,19 @@ def test_every_version_of_the_client_is_seen(scanned: tuple[dict[str, Any], Path
     _, store = scanned
     health = run("doctor", SHARED / "clients" / "transcripts", "--store", store, "--json").json
     assert set(health["versions"]["claude-code"]) >= VERSIONS
+
+
+def test_without_their_repositories_sessions_are_scored_and_what_became_of_their_lines_is_unknown(
+    scanned: tuple[dict[str, Any], Path],
+):
+    _, store = scanned
+    found = run("score", PLACES[0], "--store", store, "--json").json
+    states = [one["facts"]["rework"] for one in found["sessions"]]
+    known = [one for one in states if one["state"] not in ("unknown", "not_judged")]
+    assert len(known) <= len(states) / 10
+    assert not [one for one in known if one["state"] != "yes"]
+    assert all(one["detail"] for one in states if one["state"] == "unknown")
+    assert found["score"]["value"] is not None
+    assert found["score"]["rework_unknown"] > 0
+    assert found["survival"] is None
+    assert "later replaced is unknown for" in run("score", PLACES[0], "--store", store).out

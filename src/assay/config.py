@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -24,6 +24,8 @@ NAME = "assay.toml"
 LOCALTIME = "/etc/localtime"
 PLAIN = re.compile(r"[\w.-]{1,60}", re.ASCII)
 MOST_SHOWN = 60
+LISTS = ("rework.repos",)
+"""Keys with several values; a variable names them one after the other, like PATH."""
 
 
 class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +45,25 @@ class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0.5
 
 
+class Rework(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When later work has replaced a session's lines, and where its commits are looked for."""
+
+    days: Annotated[
+        float,
+        Meta(gt=0, le=365, description="a number of days above 0 and up to 365"),
+    ] = 14.0
+    min_lines: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000, description="a number of lines, 1 or more"),
+    ] = 10
+    share: Annotated[
+        float,
+        Meta(gt=0, le=1, description="a share of lines above 0 and up to 1"),
+    ] = 0.5
+    repos: Annotated[tuple[str, ...], Meta(description="a list of folders with a git repository")] = ()
+    """Looked at before the folder in which a session was run."""
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every setting."""
 
@@ -50,7 +71,10 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
     """Empty: the machine's own."""
     judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"
+    as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
+    """The present of the report; empty: now."""
     boundaries: Boundaries = Boundaries()
+    rework: Rework = Rework()
 
 
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
@@ -60,7 +84,8 @@ def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
         found |= read(path)
     for name in keys():
         if value := env.get(variable := f"ASSAY_{flat(name).upper()}"):
-            found[name] = checked(name, value, f"{variable} = {shown(value)}", strict=False)
+            several = value.split(os.pathsep) if name in LISTS else value
+            found[name] = checked(name, several, f"{variable} = {shown(value)}", strict=False)
     known = {flat(name): name for name in keys()}
     for flag, given in flags.items():
         if given is not None:
@@ -97,12 +122,14 @@ def read(path: Path) -> dict[str, object]:
     }
     if store := found.get("store"):
         found["store"] = beside(path, str(store))
+    if repos := found.get("rework.repos"):
+        found["rework.repos"] = tuple(beside(path, one) for one in cast(tuple[str, ...], repos))
     return found
 
 
-def beside(path: Path, store: str) -> str:
-    """A store as a file names it: a relative path is meant from that file's folder."""
-    return store if "://" in store or store.startswith("~") else str(path.parent / store)
+def beside(path: Path, named: str) -> str:
+    """A place as a file names it: a relative path is meant from that file's folder."""
+    return named if "://" in named or named.startswith("~") else str(path.parent / named)
 
 
 def spread(given: Mapping[str, object], where: str, within: str = "") -> Iterator[tuple[str, object]]:

@@ -48,7 +48,7 @@ def test_the_json_has_all_that_machines_read(folder: Path):
     found = score(folder, "--json").json
     assert list(found) == [
         "schema_version", "score", "waterfall", "judge", "skipped", "exclusions", "grade", "measures", "slices",
-        "windows", "obstacles", "sessions", "ledger",
+        "windows", "obstacles", "survival", "lost", "sessions", "ledger",
     ]  # fmt: skip
     assert found["waterfall"]["streams"] == 5
     assert {entry["session"] for entry in found["ledger"]} >= {one["id"] for one in found["sessions"]}

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from assay.facts import rework
-from assay.facts.rework import FEWEST_LINES, Reworked
+from assay.facts.rework import FEWEST_LINES
+from assay.types import Reworked
 from tests.judges.make_turns import asked, edit, session
 
 

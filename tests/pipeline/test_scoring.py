@@ -390,7 +390,7 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
         scan(opened, discover([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
-        for table in ("cuts", "segments", "joined", "corrections"):
+        for table in ("cuts", "segments", "joined", "corrections", "rework"):
             old.execute(f"DROP TABLE {table}")
         for column in ("shares", "generation"):
             old.execute(f"ALTER TABLE streams DROP COLUMN {column}")

@@ -10,13 +10,14 @@ from assay.scores.measures import Measures
 from assay.scores.prism import Score, Waterfall
 from assay.scores.reasons import Obstacle
 from assay.scores.report import JudgeInfo, Report, Skips
+from assay.scores.survival import Lost, Point, Survival
 from assay.scores.windows import Window
 from assay.types import Entry, Reason, Session
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
-    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Session, Entry, Reason, SessionsView,
-    SessionDetail, StreamsView, StreamDetail,
+    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, Lost, Session, Entry,
+    Reason, SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 
 

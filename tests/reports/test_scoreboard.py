@@ -61,7 +61,7 @@ def test_the_waterfall_says_what_is_left_and_why_the_rest_is_not():
         "−1 no goal",
         "−1 ungraded: thin evidence",
         "−3: 2 unverified, 1 error unresolved",
-        "−1 reworked",
+        "−1 later replaced",
     ]
 
 
@@ -154,7 +154,7 @@ def test_what_a_reader_should_know_is_noted():
     assert "2 lines and 1 file could not be read: `assay doctor`" in shown
     assert "1 session is ungraded" in shown
     assert "is unknown for 1 of 3 crushed sessions" in shown
-    assert "1 of 3 crushed sessions may still be reworked" in shown
+    assert "1 of 3 crushed sessions may still be replaced" in shown
     assert "Notes" not in seen(report_of([session_of()]))
 
 

@@ -119,7 +119,7 @@ def test_facts_are_readable_and_zeros_are_left_out():
     wanted = [
         "turns 4", "lines +4 −2", "files a.py", "checks run test 1 × (last failed, edited since)", "git 1 × committed",
         "tokens 10 input, 20 output, 60 cache read, 10 cache write", "cost USD 0.50", "time 10 min of work in 15 min",
-        "substance yes", "rework not reworked",
+        "substance yes", "rework still there",
     ]  # fmt: skip
     assert [line for line in wanted if line not in shown] == []
     assert not [line for line in shown if line.startswith("trouble")]

@@ -13,7 +13,7 @@ from tests.make_sessions import failing, missed, session_of
     [
         (session_of(), "explicit"),
         (session_of(evidence="silent", confidence=0.814), "likely, 81 %"),
-        (session_of(rework="yes"), "reworked"),
+        (session_of(rework="yes"), "later replaced"),
         (missed(), "unverified"),
         (missed(intent="question"), "unconfirmed"),
         (failing("unresolved_error"), "error unresolved"),

@@ -11,9 +11,12 @@ from assay.cli.saving import Output, checked, save
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
 from assay.cli.wanted import (
     Answer,
+    AsOf,
     Commit,
+    Given,
     Judge,
     Project,
+    Repo,
     Since,
     Timezone,
     Until,
@@ -39,6 +42,8 @@ def score(  # noqa: PLR0913  each is an option
     judge: Judge = None,
     commit: Commit = None,
     timezone: Timezone = None,
+    repo: Repo = None,
+    as_of: AsOf = None,
     as_json: AsJson = False,
     output: Output = None,
     store: StorePath = None,
@@ -47,8 +52,9 @@ def score(  # noqa: PLR0913  each is an option
     """Score your sessions: how many landed, why the others did not, and what to do about it."""
     one_of(by, WAYS, "--by")
     target = checked(output)
-    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
-    found = answer(wanted, settled(judge, commit, timezone, store))
+    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs, remembers=True)
+    given = Given(judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store)
+    found = answer(wanted, settled(given))
     if target:
         save(found.report, found.zone, target)
         print(f"assay: wrote {safe(str(target))}", file=sys.stderr)

@@ -9,7 +9,21 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
-from assay.cli.wanted import Answer, Commit, Judge, Project, Since, Timezone, Until, Wanted, answer, settled
+from assay.cli.wanted import (
+    Answer,
+    AsOf,
+    Commit,
+    Given,
+    Judge,
+    Project,
+    Repo,
+    Since,
+    Timezone,
+    Until,
+    Wanted,
+    answer,
+    settled,
+)
 from assay.reports import listing, machine
 from assay.reports.safe import many, safe
 from assay.types import Entry, Intent, Session
@@ -37,6 +51,8 @@ def sessions(  # noqa: PLR0913  each is an option
     judge: Judge = None,
     commit: Commit = None,
     timezone: Timezone = None,
+    repo: Repo = None,
+    as_of: AsOf = None,
     as_json: AsJson = False,
     store: StorePath = None,
     jobs: Jobs = 0,
@@ -44,7 +60,8 @@ def sessions(  # noqa: PLR0913  each is an option
     """List sessions: when, where, what for, and whether they crushed."""
     one_of(intent, INTENTS, "--intent")
     wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
-    found = answer(wanted, settled(judge, commit, timezone, store))
+    given = Given(judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store)
+    found = answer(wanted, settled(given))
     chosen = [
         one
         for one in found.report.sessions

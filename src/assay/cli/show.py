@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, StorePath, bar, leave_quietly, settings
+from assay.cli.shared import AsJson, StorePath, bar, leave_quietly
+from assay.cli.wanted import AsOf, Given, Repo, settled
 from assay.config import Config, store_url, zone
 from assay.errors import BadInput
 from assay.pipeline.judging import stream_of
@@ -38,9 +39,9 @@ Id = Annotated[
 ]
 
 
-def show(id: Id, as_json: AsJson = False, store: StorePath = None) -> None:
+def show(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
-    config = settings(store=store)
+    config = settled(Given(repo=repo, as_of=as_of, store=store))
     url = store_url(config.store, os.environ)
     if not Path(url.removeprefix("sqlite:///")).exists():
         raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
@@ -56,9 +57,10 @@ def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
     with Run(store, None, config, cores()) as run:
         with bar("judging") as progress:
             run.bring_up_to_date(progress)
-        found = the_one(Called(linked=run.linked(), streams=store.find(prefix)), prefix, run)
+        linked = run.linked()
+        found = the_one(Called(linked=linked, streams=store.find(prefix)), prefix, run)
         if isinstance(found, Summary):
-            show_stream(store, config, found, sessions_in(run, found), as_json)
+            show_stream(store, config, found, sessions_in(run, found, linked), as_json)
         else:
             show_session(store, config, found, as_json)
 
@@ -83,7 +85,7 @@ def the_one(there: Called, prefix: str, run: Run) -> Session | Summary:
         )
     if len(exact) + len(streams) > 1:
         raise several(prefix, run.sessions(exact[:MOST]), streams, len(exact))
-    return streams[0] if streams else run.sessions(exact)[0]
+    return streams[0] if streams else run.followed(exact, there.linked)[0][0]
 
 
 def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
@@ -95,17 +97,21 @@ def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary]
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
 
 
-def sessions_in(run: Run, stream: Summary) -> list[Session]:
+def sessions_in(run: Run, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
-    return run.sessions(
-        [one for one in run.linked() if any((part.agent, part.stream) == name for part in one.segments)]
-    )
+    there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
+    return [with_crush(one) for one in run.followed(there, linked)[0]]
+
+
+def with_crush(session: Session) -> Session:
+    """Whether it crushed, by what is known now: rework may have turned since it was judged."""
+    return replace(session, crushed=has_crushed(session))
 
 
 def show_session(store: Store, config: Config, session: Session, as_json: bool) -> None:
     turns = turns_of(store, session)
-    session = replace(session, crushed=has_crushed(session))  # rework may have turned since it was judged
+    session = with_crush(session)
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(machine.session_detail(session, turns) + b"\n")

@@ -1,5 +1,6 @@
 """What `assay score` and `assay sessions` are asked for, and the report that answers it."""
 
+import os
 from collections.abc import Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -12,7 +13,7 @@ from assay.cli import streams
 from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
-from assay.pipeline.given import moment, project
+from assay.pipeline.given import moment, present, project
 from assay.pipeline.judging import judge
 from assay.pipeline.pool import cores
 from assay.pipeline.scoring import Choice, score_store
@@ -43,6 +44,19 @@ Commit = Annotated[
 Timezone = Annotated[
     str | None, typer.Option("--timezone", metavar="ZONE", help="Where days begin: Europe/Berlin; else this machine's.")
 ]
+Repo = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--repo",
+        metavar="FOLDER",
+        help="A git repository in which to look for what became of sessions' lines; as often as needed.",
+        readable=False,
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="The report as it stood then: commits after it are not looked at."),
+]
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -53,6 +67,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     until: str | None = None
     project: str | None = None
     jobs: int = 0
+    remembers: bool = False
+    """The next report shall tell what changed since this one."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -63,12 +79,38 @@ class Answer(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def settled(judge_: str | None, commit: str | None, timezone: str | None, store: str | None) -> Config:
-    """The settings for a score, with what was given on the command line."""
-    commit = one_of(commit, COMMIT, "--commit")
-    config = settings(judge=judge_, boundaries_commit=commit, timezone=timezone, store=store)
-    judge(config.judge)  # an unknown one is told before anything is read
+class Given(Struct, frozen=True, kw_only=True):
+    """Settings as they were given on the command line; `None` were not."""
+
+    judge: str | None = None
+    commit: str | None = None
+    timezone: str | None = None
+    repo: Sequence[Path] | None = None
+    as_of: str | None = None
+    store: str | None = None
+
+
+def settled(given: Given) -> Config:
+    """The settings for a score, with what was given on the command line; what is wrong is told before all reading."""
+    config = settings(
+        judge=given.judge,
+        boundaries_commit=one_of(given.commit, COMMIT, "--commit"),
+        timezone=given.timezone,
+        store=given.store,
+        as_of=given.as_of,
+        rework_repos=repos(given.repo),
+    )
+    judge(config.judge)
+    present(config)
     return config
+
+
+def repos(given: Sequence[Path] | None) -> tuple[str, ...] | None:
+    """Folders that are there, in full."""
+    for path in given or ():
+        if not path.expanduser().is_dir():
+            raise BadInput(f"--repo {path}: is no folder; give one with a git repository")
+    return tuple(os.path.realpath(path.expanduser()) for path in given) if given else None
 
 
 def answer(wanted: Wanted, config: Config) -> Answer:
@@ -82,7 +124,7 @@ def answer(wanted: Wanted, config: Config) -> Answer:
     if choice.since and choice.until and choice.since >= choice.until:
         raise BadInput(f"--since {wanted.since} is not before --until {wanted.until}; nothing can lie between them")
     with scanned(wanted.paths, config.store, wanted.jobs) as found:
-        report = scored(found, config, choice, wanted.jobs)
+        report = scored(found, config, choice, wanted.jobs, remembers=wanted.remembers)
         if report.sessions:
             return Answer(report=report, zone=here)
         everything = scored(found, config, Choice(), wanted.jobs) if choice != Choice() else report
@@ -91,7 +133,7 @@ def answer(wanted: Wanted, config: Config) -> Answer:
         return Answer(report=report, zone=here, note=none_fits(wanted, everything, here))
 
 
-def scored(found: UpToDate, config: Config, choice: Choice, jobs: int) -> Report:
+def scored(found: UpToDate, config: Config, choice: Choice, jobs: int, *, remembers: bool = False) -> Report:
     """The report on the sessions that are wanted."""
     with bar("judging") as progress:
         return score_store(
@@ -104,6 +146,7 @@ def scored(found: UpToDate, config: Config, choice: Choice, jobs: int) -> Report
             jobs=jobs or cores(),
             progress=progress,
             unreadable=found.outcome.unreadable,
+            remembers=remembers,
         )
 
 

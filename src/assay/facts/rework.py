@@ -1,26 +1,18 @@
-"""Rework: whether a later session reverted or rewrote this one's code."""
+"""Rework: whether the lines were later replaced, before anybody looks at what came later."""
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from assay.sessions.calls import net_lines
-from assay.types import Fact, ReworkState, Turn
+from assay.types import Fact, Reworked, Turn
 
-VERSION = 1
+VERSION = 2
 
 FEWEST_LINES = 10
 
 
-class Reworked(Struct, frozen=True, kw_only=True):
-    state: ReworkState
-    by: str | None = None
-    share: float | None = None
-
-
 class Rework(Fact, frozen=True):
     rework: Reworked
-    """Nobody looks at later commits yet: `unknown`, or `not_judged` for fewer than 10 added lines."""
+    """What turns alone tell: `unknown`, or `not_judged` for fewer than 10 added lines; the report knows more."""
 
 
 def fact(turns: Sequence[Turn]) -> Rework:

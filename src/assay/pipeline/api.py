@@ -26,6 +26,8 @@ def score(  # noqa: PLR0913  a choice each, all by name
     jobs: int = 0,
     judge: str | None = None,
     timezone: str | None = None,
+    repos: AnyPath | Sequence[AnyPath] | None = None,
+    as_of: str | None = None,
 ) -> Report:
     """Find transcripts, judge what is new in them, and report on their sessions.
 
@@ -33,11 +35,20 @@ def score(  # noqa: PLR0913  a choice each, all by name
     `since` and `until` are a day (`"2026-11-01"`), a time, or how long ago (`"7d"`); `project` is a folder or a part of
     its path. `store` is the file in which results are kept, so that nothing is judged twice; without one it is the same
     that the command line uses. `jobs` is the number of processes, 0 for one per core. `judge` and `timezone` are as in
-    `assay.toml`, which holds where they are not given.
+    `assay.toml`, which holds where they are not given. `repos` are git repositories in which to look for what became of
+    sessions' lines; without any, those in which sessions were run. `as_of` is a day or a time: the report as of then.
 
     Raises `assay.errors.BadInput` where there is nothing to read or something that was given can't be used.
     """
-    config = load(os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone)
+    config = load(
+        os.environ,
+        Path.cwd(),
+        store=store and os.fspath(store),
+        judge=judge,
+        timezone=timezone,
+        rework_repos=None if repos is None else tuple(map(str, listed(repos))),
+        as_of=as_of,
+    )
     choice = Choice(
         since=given.moment(since, "since", zone(config)),
         until=given.moment(until, "until", zone(config)),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.pipeline.discover import Found, discover, usual_roots
 
@@ -42,7 +43,7 @@ def nowhere() -> BadInput:
     )
 
 
-def moment(given: str | None, option: str, zone: tzinfo | None = None) -> str:
+def moment(given: str | None, option: str, here: tzinfo | None = None) -> str:
     """A day, a time or "7d" ago, as records write it; a day begins as in the zone, or on this machine."""
     if not given:
         return ""
@@ -52,10 +53,16 @@ def moment(given: str | None, option: str, zone: tzinfo | None = None) -> str:
             when = datetime.now(UTC) - timedelta(**{UNITS[ago[2]]: int(ago[1])})
         else:
             said = datetime.fromisoformat(given.strip())
-            when = (said.replace(tzinfo=zone) if zone and said.tzinfo is None else said).astimezone(UTC)
+            when = (said.replace(tzinfo=here) if here and said.tzinfo is None else said).astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadInput(f"{option} {given!r}: give a day (2026-11-01), a time, or how long ago (12h, 7d, 4w)") from None
     return when.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def present(config: Config) -> datetime:
+    """The time a report is about: the one that is set, else now."""
+    said = moment(config.as_of, "--as-of", zone(config))
+    return datetime.fromisoformat(said) if said else datetime.now(UTC)
 
 
 def project(given: str | None) -> str:

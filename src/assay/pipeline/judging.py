@@ -42,7 +42,7 @@ from assay.types import (
     Turn,
 )
 
-VERSION = 1
+VERSION = 2
 """Raised when streams are cut, or what is judged put together, in another way."""
 
 NO_CITATION = "no citation stands in the transcript"

@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 
 from assay.config import Config, zone
 from assay.errors import Stopped
+from assay.pipeline.given import present
 from assay.pipeline.judging import (
     CutTask,
     Judged,
@@ -29,7 +30,10 @@ from assay.pipeline.judging import (
     turns_in,
 )
 from assay.pipeline.pool import Pool, cores
+from assay.pipeline.reworking import Outcome, reworked
+from assay.pipeline.telling import lost, remember, with_rework
 from assay.scores.report import JudgeInfo, Report, Skips, report
+from assay.scores.survival import Followed, survival
 from assay.sessions.linking import Linked, ledger, link
 from assay.stores.sql import Store
 from assay.stores.sql.paths import inside
@@ -74,6 +78,8 @@ class Scored(Struct, frozen=True, kw_only=True):
     """How often a segment or session was judged in this run."""
     reused: int
     """Sessions of the report that were judged in an earlier one."""
+    histories: int = 0
+    """How often a repository's history was read."""
 
 
 def score_store(  # noqa: PLR0913  each is a choice of the person's
@@ -87,18 +93,27 @@ def score_store(  # noqa: PLR0913  each is a choice of the person's
     jobs: int = 1,
     progress: Progress = lambda *_: None,
     unreadable: Unreadable = (),
+    remembers: bool = True,
 ) -> Report:
-    """The report on all sessions of the streams below the roots that are wanted."""
+    """The report on all sessions of the streams below the roots that are wanted; `remembers` what it says."""
     choice = Choice(since=since, until=until, project=project)
     with Run(store, roots, config, jobs) as run:
-        return scored(run, choice, unreadable, progress).report
+        return scored(run, choice, unreadable, progress, remembers=remembers).report
 
 
-def scored(run: "Run", choice: Choice, unreadable: Unreadable = (), progress: Progress = lambda *_: None) -> Scored:
-    """The report, and what it took."""
+def scored(
+    run: "Run",
+    choice: Choice,
+    unreadable: Unreadable = (),
+    progress: Progress = lambda *_: None,
+    *,
+    remembers: bool = True,
+) -> Scored:
+    """The report, and what it took; the next one can tell what changed since a report that is remembered."""
     run.bring_up_to_date(progress)
-    chosen = [one for one in run.linked() if choice.takes(one)]
-    sessions = run.sessions(chosen)
+    linked = run.linked()
+    chosen = [one for one in linked if choice.takes(one)]
+    sessions, outcome = run.followed(chosen, linked)
     store, roots, config = run.store, run.roots, run.config
     found = report(
         sessions,
@@ -107,9 +122,12 @@ def scored(run: "Run", choice: Choice, unreadable: Unreadable = (), progress: Pr
         judge=JudgeInfo(backend=config.judge, versions=judge(config.judge).versions()),
         skipped=skips(store, roots or (), unreadable),
         zone=zone(config),
+        followed=Followed(survival=survival(outcome.ages), lost=lost(sessions, outcome)),
     )
+    if remembers:
+        remember(store, found.sessions, outcome)
     reused = sum((one.agent, one.id) not in run.fresh for one in sessions)
-    return Scored(report=found, judged=run.judged, reused=reused)
+    return Scored(report=found, judged=run.judged, reused=reused, histories=outcome.histories)
 
 
 def find(store: Store, config: Config, prefix: str) -> list[Session]:
@@ -156,6 +174,7 @@ class Run:
         self.store = store
         self.roots = roots
         self.config = config
+        self.as_of = present(config)
         self.corrections = store.scored.corrections()
         self.terms = terms(config, frozenset(one.turn for one in self.corrections if one.kind == "split"))
         self.pool = Pool(jobs)
@@ -239,6 +258,12 @@ class Run:
             body = first.judged if len(one.segments) == 1 else wholes[name(one)].judged
             found.append(session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
         return found
+
+    def followed(self, chosen: Sequence[Linked], linked: Sequence[Linked]) -> tuple[list[Session], Outcome]:
+        """Sessions with what became of their lines, given all sessions there are."""
+        sessions = self.sessions(chosen)
+        outcome = reworked(self.store, linked, sessions, self.config.rework, self.as_of)
+        return [with_rework(one, outcome) for one in sessions], outcome
 
     def wholes(self, wanted: Sequence[Linked]) -> dict[Name, Whole]:
         """Sessions of several segments, judged as one where they are not yet."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from assay.reports import later
 from assay.reports.safe import many, one_line
 from assay.reports.terminal import short
 from assay.reports.words import HELD_BACK, NOT_COUNTED, UNKNOWN, listed, percent, places, plainly, span
@@ -169,9 +170,4 @@ def notes(found: Report) -> list[str]:
     if ungraded:
         verb = "is" if ungraded == 1 else "are"
         said.append(f"{many(ungraded, 'session')} {verb} ungraded and left out: thin evidence is reported, not guessed")
-    crushed = many(found.score.crushed, "crushed session")
-    if found.score.rework_unknown:
-        said.append(f"whether the code was reworked later is unknown for {found.score.rework_unknown} of {crushed}")
-    if found.score.rework_open:
-        said.append(f"{found.score.rework_open} of {crushed} may still be reworked: too young to tell")
-    return said
+    return said + later.notes(found.score, found.sessions)

@@ -133,8 +133,12 @@ def session_detail(one: Session, turns: Sequence[Turn]) -> bytes:
 
 
 def in_full(value: Any) -> Any:
-    """A value with all its fields, those left out when it is stored included; keys as text, for they exceed 2^53."""
+    """A value with all its fields, those left out when it is stored included; keys as text, for they exceed 2^53.
+
+    Hashes of lines (bytes) are left out.
+    """
     if isinstance(value, Struct):
-        fields = {name: in_full(getattr(value, name)) for name in value.__struct_fields__}
+        named = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        fields = {name: in_full(field) for name, field in named if not isinstance(field, bytes)}
         return fields | {name: f"{fields[name] & MASK:016x}" for name in KEYS if name in fields}
     return [in_full(item) for item in value] if isinstance(value, tuple) else value

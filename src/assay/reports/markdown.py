@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
-from assay.reports import gist
+from assay.reports import gist, later
 from assay.reports.listing import id_length
 from assay.reports.safe import safe
 from assay.reports.terminal import moment
@@ -31,6 +31,8 @@ def report(found: Report, zone: tzinfo) -> bytes:
         *section("Where sessions drop out", waterfall(found)),
         *section("Beside the score", [f"- {escaped(line)}" for line in gist.measures(found.measures)]),
         *section("Over time", [f"- {escaped(said + how)}" for said, how, _ in gist.windows(found.windows)]),
+        *section("Lost their crush since the last report", lost(found, length)),
+        *section("How long lines stay", curve(found)),
         *sliced,
         *section("What held sessions back", held_back(found, length)),
         *section("Sessions", sessions(found.sessions, zone, length)),
@@ -65,6 +67,17 @@ def headline(found: Report) -> str:
 
 def waterfall(found: Report) -> list[str]:
     return rows(["", "left", "lost"], [[name, str(left), escaped(lost)] for name, left, lost in gist.steps(found)])
+
+
+def lost(found: Report, length: int) -> list[str]:
+    """Sessions whose lines were replaced since."""
+    return [f"- {escaped(name)}: {escaped(what)}" for name, what in later.losses(found.lost, length)]
+
+
+def curve(found: Report) -> list[str]:
+    """The survival curve."""
+    body = [[days, share, lines] for days, _, share, lines in later.curve(found.survival)]
+    return rows(["after", "still there", "followed so long"], body)
 
 
 def by_slice(found: Sequence[Slice], by: str) -> list[str]:

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports import gist, listing
+from assay.reports import gist, later, listing
 from assay.reports.safe import one_line, safe
 from assay.reports.words import UNKNOWN, listed, percent
 from assay.scores.prism import Score
@@ -31,6 +31,8 @@ def report(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Gr
     length = listing.id_length(found.sessions)
     parts: list[RenderableType] = [*headline(found), Text(""), waterfall(found, width)]
     parts += section("Beside it", beside(found, width))
+    parts += section("Lost their crush since the last report", losses(found, length))
+    parts += section("How long lines stay", curve(found, width))
     if by:
         parts += section(f"By {by}", slices(found.slices.get(by, []), by, width))
     if shown:
@@ -99,6 +101,22 @@ def beside(found: Report, width: int) -> list[Text]:
     """Measures in a line or two, and the last days against those before."""
     lines = [Text(line) for line in flow(gist.measures(found.measures), width - 2)]
     return lines + [Text.assemble(said, (how, style)) for said, how, style in gist.windows(found.windows)]
+
+
+def losses(found: Report, length: int) -> list[Text]:
+    """Sessions whose lines were replaced since, and by whom."""
+    return [Text.assemble((name, "cyan"), f"  {what}") for name, what in later.losses(found.lost, length)]
+
+
+def curve(found: Report, width: int) -> list[RenderableType]:
+    """The survival curve, a bar for each day."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for justify in ("right", "left", "right", "right"):
+        table.add_column(justify=justify, no_wrap=True)
+    for days, alive, share, lines in later.curve(found.survival):
+        drawn = bar(alive, BARS if width >= listing.WIDE else SMALL, "cyan")
+        table.add_row(Text(days), drawn, Text(share, TITLE), Text(lines, "dim"))
+    return [table] if table.row_count else []
 
 
 def flow(parts: Sequence[str], width: int) -> list[str]:

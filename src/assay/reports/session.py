@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.judges.formula import FLOORS
+from assay.reports import later
 from assay.reports.safe import one_line, safe
 from assay.reports.scoreboard import section
 from assay.reports.terminal import cost, moment, short, turn_body, turn_head
-from assay.reports.words import MARKS, UNKNOWN, listed, plainly, rework_of, span, why
+from assay.reports.words import MARKS, UNKNOWN, listed, plainly, span, why
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advice
 from assay.types import Session, Turn
@@ -44,6 +45,7 @@ def report(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
         *section("Why", verdict(one)),
         *section("Evidence", weighed(one, len(turns))),
         *section("Failure signals", [signal(found, len(turns)) for found in one.facts.get("failure_signals", [])]),
+        *section("What became of its lines", [Text(line) for line in later.in_full(one.facts, zone)]),
         *section("Where it begins", boundary(one)),
         *section("How it was asked", checks(one)),
         *section("Facts", [facts(one.facts, one.project)]),
@@ -217,7 +219,7 @@ def fact_rows(found: dict[str, Any], project: str) -> Iterable[tuple[str, str]]:
         yield "time", f"{span(found['active_s'])} of work in {span(found['wall_s'])}"
     yield "languages", ", ".join(f"{one_line(name, 20)} {n}" for name, n in get("programming_languages", {}).items())
     yield "substance", "yes" if get("substance") else "no: under 3 turns and 10 lines, and nothing changed"
-    yield "rework", rework_of(found)
+    yield "rework", later.in_short(found)
 
 
 def counts(found: dict[str, Any], named: dict[str, str]) -> str:

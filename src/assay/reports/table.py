@@ -17,6 +17,8 @@ FACTS = (
     "commit_runs", "active_s", "wall_s", "cost_usd",
 )  # fmt: skip
 
+REWORK = ("by", "share", "lines", "gone", "commit", "detail")
+
 
 def table(found: Report) -> bytes:
     """The CSV, with a header."""
@@ -34,20 +36,23 @@ def columns() -> list[str]:
     return [
         "id", "started_at", "ended_at", "agent", "project", "branch", "models", "streams", "language",
         "programming_language", "intent", "judge_status", "ungraded_reason", "goal_complete", "confidence", "evidence",
-        "crushed", "why", "advice", "grade", "failure_signals", "rework", "files", "tokens", *FACTS, "title", "summary",
+        "crushed", "why", "advice", "grade", "failure_signals", "rework", "rework_by", "rework_share",
+        "rework_lines", "rework_gone", "rework_commit", "rework_detail", "files", "tokens", *FACTS, "title", "summary",
     ]  # fmt: skip
 
 
 def row(one: Session) -> dict[str, Any]:
     """The cells of a session by column; what is not known is empty."""
     facts = one.facts
+    rework = facts.get("rework") or {}
     made = {
         "models": ", ".join(one.models),
         "streams": ", ".join(one.streams),
         "why": why(one),
         "advice": advice(one),
         "failure_signals": ", ".join(signal["kind"] for signal in facts.get("failure_signals", [])),
-        "rework": (facts.get("rework") or {}).get("state"),
+        "rework": rework.get("state"),
+        **{f"rework_{name}": rework.get(name) for name in REWORK},
         "files": len(facts["files"]) if "files" in facts else None,
         "tokens": sum(facts["tokens"].values()) if "tokens" in facts else None,
         **{name: facts.get(name) for name in FACTS},

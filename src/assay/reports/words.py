@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from assay.reports.safe import one_line
 from assay.scores.prism import exclusion
@@ -11,7 +10,7 @@ from assay.types import Session
 
 UNKNOWN = "–"
 HELD_BACK = {
-    "reworked": "reworked",
+    "reworked": "later replaced",
     "unresolved_error": "error unresolved",
     "iteration_loop": "went in circles",
     "frustration": "frustration",
@@ -77,20 +76,6 @@ def places(paths: Iterable[str]) -> dict[str, str]:
             if length >= len(found[path]) or sum(other[-length:] == tail for other in found.values()) == 1:
                 named[path] = "/".join(tail).replace("//", "/")
     return {path: name or UNKNOWN for path, name in named.items()}
-
-
-def rework_of(facts: dict[str, Any]) -> str:
-    """What is known of later changes to its code."""
-    found = facts.get("rework") or {"state": "unknown"}
-    if found["state"] == "yes":
-        share = "" if found.get("share") is None else f", {percent(100 * found['share'])} % of its lines are gone"
-        return f"reworked{share}" + (f", by {one_line(found['by'], 60)}" if found.get("by") else "")
-    return {
-        "no": "not reworked",
-        "open": "too young to tell whether it stays",
-        "unknown": "unknown whether it stayed",
-        "not_judged": "too few lines to look for",
-    }.get(found["state"], plainly(found["state"]))
 
 
 def listed(parts: Sequence[str], most: int) -> str:

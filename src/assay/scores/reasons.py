@@ -15,7 +15,7 @@ VERIFIED: tuple[Intent, ...] = ("bug_fix", "feature", "refactor")
 PROVING = ("test", "lint", "types", "build")
 
 REASONS = {
-    "reworked": "its code was reverted or rewritten later",
+    "reworked": "its code was later replaced",
     "unresolved_error": "an error at the end that nothing resolved",
     "iteration_loop": "the same fix was tried again and again",
     "frustration": "the person was left frustrated",
@@ -38,7 +38,7 @@ REASONS = {
 }
 
 REMEDIES = {
-    "reworked": "See what the later change took back, and have a test hold it before you call such work done.",
+    "reworked": "See what replaced it and why; settle such decisions before the work, or have a test hold them.",
     "unresolved_error": "Stay until what failed has been run again and passes, or say that the error is expected.",
     "iteration_loop": "After the second failed attempt have the root cause stated, then fix that.",
     "frustration": "Say what you see and what you expected instead, and end when it is right.",

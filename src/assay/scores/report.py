@@ -9,10 +9,12 @@ from assay.scores.measures import Measures, measures
 from assay.scores.prism import Score, Waterfall, exclusions, has_crushed, letter, score, waterfall
 from assay.scores.reasons import Obstacle, obstacles
 from assay.scores.slices import WAYS, Slice, slices
+from assay.scores.survival import Followed, Lost, Survival
 from assay.scores.windows import Window, windows
 from assay.types import Entry, Row, Session
 
 SCHEMA_VERSION = 1
+NOTHING_FOLLOWED = Followed()
 
 
 class JudgeInfo(Row, frozen=True):
@@ -46,6 +48,10 @@ class Report(Row, frozen=True, kw_only=True):
     windows: list[Window]
     obstacles: list[Obstacle]
     """The commonest reasons for not crushing."""
+    survival: Survival | None
+    """How long lines stay; `None` where none could be followed."""
+    lost: list[Lost]
+    """Sessions that had crushed in the report before, and were replaced since."""
     sessions: list[Session]
     ledger: list[Entry]
 
@@ -58,6 +64,7 @@ def report(
     judge: JudgeInfo,
     skipped: Skips,
     zone: tzinfo,
+    followed: Followed = NOTHING_FOLLOWED,
 ) -> Report:
     """The report on these sessions; `crushed` of each says what the score says."""
     found = score(sessions)
@@ -72,6 +79,8 @@ def report(
         slices={by: slices(sessions, by) for by in WAYS},
         windows=windows(sessions, zone),
         obstacles=obstacles(sessions),
+        survival=followed.survival,
+        lost=followed.lost,
         sessions=[replace(one, crushed=has_crushed(one)) for one in sessions],
         ledger=list(ledger),
     )

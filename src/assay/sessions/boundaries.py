@@ -9,7 +9,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from assay.config import Boundaries
-from assay.sessions import speech
+from assay.sessions import linebook, speech
 from assay.sessions.calls import files_written, is_mutating, made_commit, made_edits, shell_paths
 from assay.sessions.paths import absolute, in_short, named
 from assay.types import Boundary, Call, Entry, Gap, Segment, Stream, Turn, Value
@@ -159,6 +159,7 @@ class Cutter:
         began_at = (turns[0].prompt.at if turns[0].prompt else "") or turns[0].at
         spoken = self.stream.turns[max(draft.first, opening)].prompt
         is_plan = draft.first == 0 and spoken is not None and spoken.kind == "plan"
+        lines = linebook.book(turns, self.cwd)
         return Segment(
             id=draft.id,
             agent=self.stream.agent,
@@ -173,6 +174,10 @@ class Cutter:
             continues=spoken.previous if spoken and is_plan else "",
             cleared_at=self.cleared.get(max(draft.first, opening), ""),
             went_on=tuple(draft.went_on),
+            written=lines.written(),
+            removed=lines.removed(),
+            commits=linebook.commits(turns),
+            undone=linebook.undone(turns),
         )
 
 

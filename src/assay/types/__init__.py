@@ -44,10 +44,12 @@ from assay.types.judged import (
     LanguageJudgement,
     OutcomeJudgement,
     Reason,
+    Reworked,
     ReworkState,
     RubricJudgement,
     Segment,
     Session,
+    Written,
 )
 from assay.types.kept import Known, Place, Scanned, Summary
 from assay.types.turns import Part, Stream, Turn
@@ -91,6 +93,7 @@ __all__ = [
     "Reply",
     "Result",
     "ReworkState",
+    "Reworked",
     "Row",
     "RubricJudgement",
     "Run",
@@ -104,5 +107,6 @@ __all__ = [
     "Turn",
     "Usage",
     "Value",
+    "Written",
     "key_of",
 ]

@@ -91,6 +91,10 @@ class Edit(Value, frozen=True):
     added: int = 0
     removed: int = 0
     how: Literal["create", "update", "delete"] = "update"
+    new: bytes = b""
+    """Hashes of the added lines in order, as `types.lines` packs them; lines that tell nothing are left out."""
+    old: bytes = b""
+    """The same of the removed lines."""
 
 
 class Run(Value, frozen=True):
@@ -101,6 +105,12 @@ class Run(Value, frozen=True):
     mutates: bool = False
     paths: tuple[str, ...] = ()
     """Files it writes, as far as they can be read off the command."""
+    new: bytes = b""
+    """Hashes of the lines it writes into its only file, where the command itself holds them."""
+    appends: bool = False
+    """What is in that file stays."""
+    folder: str = ""
+    """Where the command went before it wrote lines or removed files, as it says."""
     told_by: Literal["exit", "success", "output"] = "exit"
     """What decides its outcome: the exit code; the exit code only when it is 0; only the output."""
     outcome: Outcome | None = None

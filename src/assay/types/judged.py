@@ -69,6 +69,14 @@ class Entry(Row, frozen=True):
     evidence: str
 
 
+class Written(Value, frozen=True):
+    """Lines of one file, as hashes in the order in which they were written or removed."""
+
+    path: str
+    """Absolute, or as it was said where that can't be known."""
+    lines: bytes
+
+
 class Segment(Value, frozen=True):
     """A run of turns of one stream after one goal; most sessions are one segment."""
 
@@ -90,6 +98,14 @@ class Segment(Value, frozen=True):
     """When /clear was given, for a stream that begins with it."""
     went_on: tuple[Entry, ...] = ()
     """Commits inside after which the work went on."""
+    written: tuple[Written, ...] = ()
+    """Lines that it added and left; see `sessions.linebook`."""
+    removed: tuple[Written, ...] = ()
+    """Lines that it removed and had not added."""
+    commits: tuple[str, ...] = ()
+    """Ids of the commits made in it, in order, each once."""
+    undone: tuple[str, ...] = ()
+    """The `git revert`, `restore` and `reset` commands that ran in it."""
 
 
 class Citation(Row, frozen=True):
@@ -145,6 +161,27 @@ class OutcomeJudgement(Row, frozen=True):
     citations: tuple[Citation, ...] = ()
     reasons: tuple[Reason, ...] = ()
     ungraded: str = ""
+
+
+class Reworked(Row, frozen=True):
+    """What became of a session's lines; `yes`: they were later replaced."""
+
+    state: ReworkState
+    by: str | None = None
+    """Who replaced them, for people: "session 1a2b3c", "person Ada", "bot renovate", "revert 1a2b3c4"."""
+    share: float | None = None
+    """Of its lines, those that are gone."""
+    lines: int | None = None
+    """Lines of code and tests that reached a commit of the default branch."""
+    gone: int | None = None
+    commit: str | None = None
+    """The later commit that took most of them."""
+    session: str | None = None
+    """The later session behind it."""
+    at: str | None = None
+    """When that was."""
+    detail: str | None = None
+    """Why it is so, where there is more to say."""
 
 
 class Session(Row, frozen=True):

@@ -5,6 +5,6 @@ Takes the text of a command, and later its exit code and output; gives `Run`s. I
 
 from assay.sessions.shell.commits import commit_ids
 from assay.sessions.shell.outcome import conclude
-from assay.sessions.shell.reading import read
+from assay.sessions.shell.reading import read, said_for
 
-__all__ = ["commit_ids", "conclude", "read"]
+__all__ = ["commit_ids", "conclude", "read", "said_for"]

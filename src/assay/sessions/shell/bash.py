@@ -159,6 +159,7 @@ class _Walk:
                 target = unquote((child.text or b"").decode("utf-8", "replace"))
         if target and target != "-" and not (operator == ">&" and target.isdigit()):
             simple.writes.append(target)
+            simple.appends = simple.appends or operator in (">>", "&>>")
 
     def redirected(self, node: Node) -> int:
         """A statement with redirections: they belong to the last command in it."""

@@ -1,5 +1,6 @@
 """From a simple command to the run it is: wrappers off, table asked, files weighed."""
 
+import posixpath
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
@@ -11,6 +12,7 @@ from assay.sessions.shell.rules import Rule, tables
 from assay.sessions.shell.simple import Simple, worst
 from assay.sessions.shell.special import FED_JUDGES, JUDGES
 from assay.sessions.shell.tasks import script, tasks
+from assay.sessions.shell.texts import WRITERS, appends, gone_to, lines_of
 from assay.sessions.shell.unwrap import Dialect, Text, executed, unwrap
 from assay.sessions.shell.verdict import NOTHING, Verdict
 from assay.sessions.shell.words import has, is_path, is_scratch, name, operand_places, operands, value
@@ -30,12 +32,16 @@ Parse = Callable[[Text], list[Simple]]
 def runs(found: list[Simple], dialect: Dialect, parse: Parse, depth: int = 0) -> Iterator[Run]:
     """Runs of these simple commands, and of the texts they hand to other shells."""
     told_last = -1
+    folder = ""
     for at, simple in enumerate(found):
         is_printer = simple.prints >= 0 and simple.prints == told_last and simple.words[0] in ("echo", "printf")
         for run in _expand(simple, dialect, parse, depth):
             if run.purpose is not None:
                 told_last = at
+            if folder and (run.new or run.program == "rm"):
+                run = structs.replace(run, folder=posixpath.join(folder, run.folder))
             yield structs.replace(run, program=STATUS_PRINTER) if is_printer else run
+        folder = gone_to(simple, folder)
 
 
 def _expand(simple: Simple, dialect: Dialect, parse: Parse, depth: int) -> Iterator[Run]:
@@ -92,11 +98,13 @@ def _judged(program: str, words: list[str], stdin: str, dialect: Dialect) -> Run
 
 def _told(run: Run, simple: Simple) -> Run:
     """The run with what it is redirected into, and how far the exit code speaks for it."""
-    if not simple.writes:
-        return run if simple.told == "exit" else structs.replace(run, told_by=simple.told)
-    paths = [*run.paths, *(target for target in simple.writes if is_path(target))]
-    mutates = run.mutates or not all(map(is_scratch, simple.writes))
-    return structs.replace(run, told_by=simple.told, mutates=mutates, paths=tuple(dict.fromkeys(paths)))
+    if simple.writes:
+        paths = [*run.paths, *(target for target in simple.writes if is_path(target))]
+        mutates = run.mutates or not all(map(is_scratch, simple.writes))
+        run = structs.replace(run, mutates=mutates, paths=tuple(dict.fromkeys(paths)))
+    if run.mutates and run.program in WRITERS and len(run.paths) == 1 and (new := lines_of(run.program, simple)):
+        run = structs.replace(run, new=new, appends=appends(run.program, simple))
+    return run if simple.told == run.told_by else structs.replace(run, told_by=simple.told)
 
 
 def _verdict(program: str, words: list[str], stdin: str, dialect: Dialect) -> Verdict:

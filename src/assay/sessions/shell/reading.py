@@ -1,6 +1,8 @@
 """Text in, runs out; quick for what is repeated, patient with what is broken."""
 
 import re
+import shlex
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Final
 
@@ -8,7 +10,7 @@ from assay.sessions.shell import bash, powershell
 from assay.sessions.shell.classify import runs
 from assay.sessions.shell.simple import Simple
 from assay.sessions.shell.unwrap import Dialect, Text
-from assay.types import Run
+from assay.types import Purpose, Run
 
 # The parser needs time by the square of what it cannot make sense of: about a second for this much, 17 for 64 KB.
 MAX_CHARS: Final = 16_000
@@ -62,6 +64,15 @@ def _parse(text: Text) -> list[Simple]:
 def read_anew(command: str, dialect: Dialect) -> tuple[Run, ...]:
     """The same without the cache."""
     return tuple(runs(_parse(Text(command, dialect)), dialect, _parse))
+
+
+def said_for(command: str, dialect: Dialect, purposes: Collection[Purpose]) -> tuple[str, ...]:
+    """Those of its commands that serve one of these purposes, each with its words."""
+    return tuple(
+        shlex.join(simple.words)
+        for simple in _parse(Text(command, dialect))
+        if any(run.purpose in purposes for run in runs([simple], dialect, _parse))
+    )
 
 
 _cached = lru_cache(maxsize=4096)(read_anew)

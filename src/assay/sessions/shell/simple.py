@@ -25,6 +25,8 @@ class Simple(Struct, gc=False):
     words: list[str]
     writes: list[str]
     stdin: str = ""
+    appends: bool = False
+    """What it is redirected into keeps what it has."""
     told: Told = "exit"
     prints: int = -1
     """Index of the simple command whose exit status this one prints."""

@@ -5,8 +5,9 @@ import re
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.sources.claude_code.records import Block, Hunk, Inner, ToolOutcome
+from assay.sources.claude_code.records import Block, Inner, ToolOutcome
 from assay.types import Call, CallKind, CallStatus, Edit, Result
+from assay.types.lines import packed, packed_text
 
 KINDS: dict[str, CallKind] = {
     "Bash": "shell",
@@ -130,13 +131,15 @@ def asked_edits(given: Input) -> tuple[Edit, ...]:
     path = given.file_path or given.notebook_path
     if not path:
         return ()
-    if given.content or given.new_source:
-        return (Edit(path=path, added=count_lines(given.content or given.new_source)),)
-    added = removed = 0
+    if whole := given.content or given.new_source:
+        return (Edit(path=path, added=count_lines(whole), new=hashes(whole)),)
+    added: list[str] = []
+    removed: list[str] = []
     for edit in given.edits or [OneEdit(old_string=given.old_string, new_string=given.new_string)]:
         more, less = changed_lines(edit.old_string, edit.new_string)
-        added, removed = added + more, removed + less
-    return (Edit(path=path, added=added, removed=removed),)
+        added += more
+        removed += less
+    return (Edit(path=path, added=len(added), removed=len(removed), new=packed(added), old=packed(removed)),)
 
 
 def count_lines(text: str) -> int:
@@ -144,7 +147,12 @@ def count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def changed_lines(old: str, new: str) -> tuple[int, int]:
+def hashes(text: str) -> bytes:
+    """The lines of a text as numbers."""
+    return packed_text(text.encode("utf-8", "surrogatepass"))
+
+
+def changed_lines(old: str, new: str) -> tuple[list[str], list[str]]:
     """Lines added and removed, without those that both texts begin and end with."""
     before, after = old.splitlines(), new.splitlines()
     shared = 0
@@ -154,7 +162,7 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
     tail = 0
     while tail < shortest - shared and before[-1 - tail] == after[-1 - tail]:
         tail += 1
-    return len(after) - shared - tail, len(before) - shared - tail
+    return after[shared : len(after) - tail], before[shared : len(before) - tail]
 
 
 def plain(content: str | list[Inner] | None) -> str:
@@ -200,23 +208,15 @@ def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
         return None
     if detail.type == "create":
         try:
-            return (Edit(path=detail.filePath, added=count_lines(TEXT.decode(detail.content)), how="create"),)
+            content = TEXT.decode(detail.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-    added, removed = patch_lines(detail.structuredPatch)
-    return (Edit(path=detail.filePath, added=added, removed=removed),)
-
-
-def patch_lines(hunks: list[Hunk]) -> tuple[int, int]:
-    """Lines that a patch adds and removes."""
-    added = removed = 0
-    for hunk in hunks:
-        for line in hunk.lines:
-            if line[:1] == "+":
-                added += 1
-            elif line[:1] == "-":
-                removed += 1
-    return added, removed
+        return (Edit(path=detail.filePath, added=count_lines(content), how="create", new=hashes(content)),)
+    lines = [line for hunk in detail.structuredPatch for line in hunk.lines]
+    added = [line[1:] for line in lines if line[:1] == "+"]
+    removed = [line[1:] for line in lines if line[:1] == "-"]
+    new, old = packed(added), packed(removed)
+    return (Edit(path=detail.filePath, added=len(added), removed=len(removed), new=new, old=old),)
 
 
 class Seen(Struct):

@@ -1,37 +1,44 @@
 """Lines that a patch adds and removes, from its text or from the client's report of what it changed."""
 
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from assay.sources.codex.records import table, word
 from assay.types import Edit
+from assay.types.lines import packed
+
+How = Literal["create", "update", "delete"]
 
 _FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
 _MOVE = re.compile(r"\*\*\* Move to: (.+)")
 _BEGIN = "*** Begin Patch"
 _IN_SHELL = re.compile(r"\bapply_?patch\b")
-_HOW = {"Update": "update", "Add": "create", "Delete": "delete"}
-_CHANGE = {"update": "update", "add": "create", "delete": "delete"}
+_HOW: dict[str, How] = {"Update": "update", "Add": "create", "Delete": "delete"}
+_CHANGE: dict[str, How] = {"update": "update", "add": "create", "delete": "delete"}
 
 
 def in_patch(text: str) -> tuple[Edit, ...]:
     """Edits of a patch in Codex's own format; a moved file counts under its new name."""
     edits: list[Edit] = []
-    path, how, added, removed = "", "", 0, 0
+    path = ""
+    how: How = "update"
+    added: list[str] = []
+    removed: list[str] = []
     for line in text[max(text.find(_BEGIN), 0) :].splitlines():
         if line.startswith("*** "):
             if opened := _FILE.match(line):
                 edits += _edit(path, how, added, removed)
-                path, how, added, removed = opened[2].strip(), _HOW[opened[1]], 0, 0
+                path, how, added, removed = opened[2].strip(), _HOW[opened[1]], [], []
             elif path and (moved := _MOVE.match(line)):
                 path = moved[1].strip()
             elif line.startswith("*** End Patch"):
                 edits += _edit(path, how, added, removed)
                 path = ""
         elif line.startswith("+"):
-            added += 1
+            added.append(line[1:])
         elif line.startswith("-"):
-            removed += 1
+            removed.append(line[1:])
     return (*edits, *_edit(path, how, added, removed))
 
 
@@ -51,8 +58,8 @@ def in_changes(changes: Any) -> tuple[Edit, ...]:
         if diff := word(change.get("unified_diff")):
             edits += _edit(path, how, *_diff_lines(diff))
         else:
-            lines = len(word(change.get("content")).splitlines())
-            edits += _edit(path, how, 0 if how == "delete" else lines, lines if how == "delete" else 0)
+            lines = word(change.get("content")).splitlines()
+            edits += _edit(path, how, [], lines) if how == "delete" else _edit(path, how, lines, [])
     return tuple(edits)
 
 
@@ -62,20 +69,16 @@ def same_file(one: str, other: str) -> bool:
     return a == b or a.endswith("/" + b.removeprefix("./")) or b.endswith("/" + a.removeprefix("./"))
 
 
-def _edit(path: str, how: str, added: int, removed: int) -> list[Edit]:
+def _edit(path: str, how: How, added: Sequence[str], removed: Sequence[str]) -> list[Edit]:
     if not path:
         return []
-    if how == "create":
-        return [Edit(path=path, added=added, removed=removed, how="create")]
-    return [Edit(path=path, added=added, removed=removed, how="delete" if how == "delete" else "update")]
+    new, old = packed(added), packed(removed)
+    return [Edit(path=path, added=len(added), removed=len(removed), how=how, new=new, old=old)]
 
 
-def _diff_lines(diff: str) -> tuple[int, int]:
-    """Counted from the first hunk on: above it, `+++` and `---` name files."""
-    added = removed = 0
+def _diff_lines(diff: str) -> tuple[list[str], list[str]]:
+    """Those from the first hunk on: above it, `+++` and `---` name files."""
     lines = diff.splitlines()
     first = next((at for at, line in enumerate(lines) if line.startswith("@@")), 0)
-    for line in lines[first:]:
-        added += line.startswith("+")
-        removed += line.startswith("-")
-    return added, removed
+    added = [line[1:] for line in lines[first:] if line.startswith("+")]
+    return added, [line[1:] for line in lines[first:] if line.startswith("-")]

@@ -3,6 +3,7 @@
 `files` are scan states, `turns` and `keys` what was read, `streams` the rollup that is listed:
 it is brought up to date with every change, so that nobody reads turns to show a list.
 `cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` can not.
+`rework` is what became of sessions' lines, and what was last told of it.
 """
 
 from sqlalchemy import (
@@ -159,3 +160,19 @@ corrections = Table(
     Column("at", Text, nullable=False),
 )
 """What people said of sessions, in order; rows are only ever added."""
+
+rework = Table(
+    "rework",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("input", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("final_at", BigInteger),
+    Column("found", LargeBinary, nullable=False),
+    Column("is_told", Boolean, nullable=False),
+)
+"""By session; `found` holds for one `input` and for what was `seen` of the repository, from `final_at` on for good.
+
+`is_told`: the last report said that the session crushed.
+"""

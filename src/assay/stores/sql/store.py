@@ -24,6 +24,7 @@ from assay.stores.sql import settling
 from assay.stores.sql.bulk import add_many
 from assay.stores.sql.paths import below, inside, stream_below, stream_file
 from assay.stores.sql.plainly import told_plainly
+from assay.stores.sql.rework import KeptRework
 from assay.stores.sql.schema import files, skips, streams, turns
 from assay.stores.sql.scored import ScoredSessions
 from assay.types import Known, Part, Place, Scanned, Skipped, Summary
@@ -54,6 +55,7 @@ class Store:
         self.engine = engine
         self.where = where
         self.scored = ScoredSessions(self.reading, self.writing)
+        self.rework = KeptRework(self.reading, self.writing)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

@@ -1,0 +1,290 @@
+"""A git repository, read through git itself: what reached its default branch, in which order, and how files looked.
+
+Nothing of the repository runs here: no hook, no pager, no external diff, no fetch of what a partial clone lacks. An
+object that is missing costs the commit that needs it, and `notes` says so.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import IO
+
+from assay.errors import BadInput
+from assay.pipeline.arrivals import Arrivals, arrivals, straightened
+from assay.pipeline.blobs import Blobs
+from assay.pipeline.patches import FORMAT, Patches
+from assay.sessions.history import Change
+from assay.sessions.kinds_of_files import by_name
+
+LARGEST = "8m"
+"""Of a file whose changes are looked at; larger ones are no code that somebody wrote."""
+MOST_BROKEN = 100
+"""Commits that can't be read before the rest is given up."""
+SETTINGS = (
+    f"core.bigFileThreshold={LARGEST}",
+    "core.quotePath=false",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "i18n.logOutputEncoding=UTF-8",
+    "protocol.allow=never",
+)
+DIFF = (
+    "diff-tree --stdin --always -r --root -p -U0 -w -M --histogram --no-textconv --no-ext-diff --no-color --full-index "
+    "--no-relative --src-prefix=a/ --dst-prefix=b/ --submodule=short"
+).split()
+NEVER_CODE = (
+    "*.lock *.sum *-lock.json *-lock.yaml *.md *.rst *.txt *.json *.svg *.csv *.ipynb *.map *.min.js *.min.css *.snap "
+    "*.po *.xml node_modules/* */node_modules/* vendor/* */vendor/* third_party/* */third_party/*"
+).split()
+"""Paths that git need not even compare: what changes most is seldom code."""
+
+KIN = tuple(
+    frozenset(endings.split())
+    for endings in (
+        "js jsx mjs cjs ts tsx mts cts vue svelte astro",
+        "c h cc cpp cxx hh hpp hxx inl m mm",
+        "py pyi pyx pxd",
+        "java kt kts scala groovy",
+        "css scss sass less",
+        "sh bash zsh fish ksh",
+    )
+)
+"""Endings between which files are renamed and code is moved."""
+
+
+class Repo:
+    """A repository that can be read."""
+
+    def __init__(self, root: Path, *, is_bare: bool, is_shallow: bool) -> None:
+        self.root = root
+        """The folder its paths are counted from; the repository itself where it is bare."""
+        self.is_bare = is_bare
+        self.is_shallow = is_shallow
+        self.notes: dict[str, int] = {}
+        """What could not be read, in words, and how often."""
+        self.default_branch, self.tip = self.found_default()
+        self.blobs = Blobs(lambda: self.start("cat-file", "--batch"))
+
+    # --- where it stands ------------------------------------------------------------------------
+
+    def found_default(self) -> tuple[str | None, str | None]:
+        """The default branch and its last commit; nothing for a repository without commits.
+
+        What the remote calls HEAD, else main, else master, else what is checked out. Of a branch and its copy of the
+        remote's, the one with the later commit.
+        """
+        said = self.ask("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD").removeprefix("refs/remotes/origin/")
+        current = self.ask("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
+        first = [current] if self.is_bare else [said]
+        for name in dict.fromkeys(filter(None, [*first, said, "main", "master"])):
+            refs = self.ask(
+                "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype)",
+                f"refs/heads/{name}", f"refs/remotes/origin/{name}",
+            ).splitlines()  # fmt: skip
+            if tips := [ref.split()[0] for ref in refs if ref.endswith(" commit")]:
+                return name, tips[0]
+        tip = self.ask("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        return (current or "HEAD", tip) if tip else (None, None)
+
+    @cached_property
+    def chain(self) -> tuple[list[str], list[float]]:
+        """The commits of the default branch itself, first to last, and when each was its last."""
+        if not self.tip:
+            return [], []
+        rows = [line.split() for line in self.listed("--first-parent", "--timestamp", self.tip)]
+        rows.reverse()
+        return [row[1] for row in rows], straightened([float(row[0]) for row in rows])
+
+    def at(self, when: float) -> str | None:
+        """The last commit of the default branch at a time, as far back as its history goes."""
+        ids, times = self.chain
+        place = bisect_right(times, when)
+        return ids[place - 1] if place else None
+
+    commit_before = at
+
+    def text(self, commit: str, path: str) -> bytes | None:
+        """A file in a commit; `None` if it isn't there, can't be read, or is too large."""
+        return self.blobs.read(f"{commit}:{path}")
+
+    # --- what happened --------------------------------------------------------------------------
+
+    def changes(self, since: float, until: float, paths: Sequence[str] = ()) -> Iterator[Change]:
+        """What commits did to code, in the order in which they reached the default branch, ancestors first.
+
+        Commits made before `since` or arrived after `until` are left out, and merges, which belong to nobody. Given
+        `paths`, only files of their kinds are compared: with these alone, no move and no rename would be seen.
+        """
+        kinds = of_their_kinds(paths)
+        found = self.arrived(since)
+        wanted = deque(one for one in found.order if found.place(one).arrived <= until)
+        broken = 0
+        while wanted and broken < MOST_BROKEN:
+            before = len(wanted)
+            for change in self.read(wanted, kinds):
+                place = found.place(change.id)
+                change.arrived, change.merge = place.arrived, place.merge
+                yield change
+            if len(wanted) == before:
+                broken += 1
+                yield from self.read_one(wanted.popleft(), kinds, found)
+        if wanted:
+            self.note("commits were left out: too much of the repository is missing", len(wanted))
+
+    def arrived(self, since: float) -> Arrivals:
+        """The commits made since a time, in order of arrival."""
+        if not self.tip:
+            return arrivals([], self.chain, set())
+        rows = self.listed("--topo-order", "--parents", "--timestamp", f"--max-age={max(0, int(since))}", self.tip)
+        return arrivals(rows, self.chain, self.edge)
+
+    @cached_property
+    def edge(self) -> set[str]:
+        """Commits where a shallow clone begins: all that came before looks as if they had added it."""
+        if not self.is_shallow:
+            return set()
+        file = Path(self.ask("rev-parse", "--path-format=absolute", "--git-path", "shallow"))
+        try:
+            return set(file.read_text("ascii").split())
+        except (OSError, UnicodeDecodeError):
+            return set()
+
+    def read(self, wanted: deque[str], kinds: Sequence[str]) -> Iterator[Change]:
+        """The changes of these commits, taken off the queue; those that touch none of these kinds are left out."""
+        with tempfile.TemporaryFile() as ids, tempfile.TemporaryFile() as said:
+            ids.write("".join(f"{one}\n" for one in wanted).encode("ascii"))
+            ids.seek(0)
+            never = [f":(exclude,top,icase){name}" for name in NEVER_CODE]
+            words = [*DIFF, f"--format={FORMAT}", "--", *kinds, *never]
+            with self.start(*words, stdin=ids, stderr=said) as process:
+                assert process.stdout
+                patches = Patches(process.stdout, may_be_code)
+                for change in patches:
+                    taken(wanted, change.id)
+                    yield change
+                process.stdout.close()
+                code = process.wait()
+            if patches.lines_cut:
+                self.note("lines of huge commits were left out", patches.lines_cut)
+            if code == 0:
+                wanted.clear()
+                if patches.last:
+                    yield patches.last
+                return
+            said.seek(0)
+            self.note(reason(said.read()))
+
+    def read_one(self, id: str, kinds: Sequence[str], found: Arrivals) -> Iterator[Change]:
+        """A commit by itself, where the next one, or this one, can't be read."""
+        for change in self.read(deque([id]), kinds):
+            place = found.place(id)
+            change.arrived, change.merge = place.arrived, place.merge
+            yield change
+
+    # --- asking git -----------------------------------------------------------------------------
+
+    def listed(self, *words: str) -> list[str]:
+        """What `git rev-list` lists; as much of it as is there where a commit is missing."""
+        done = self.run("rev-list", *words)
+        if done.returncode:
+            self.note(reason(done.stderr))
+            done = self.run("rev-list", *(word for word in words if word != "--topo-order"))
+        return done.stdout.decode("ascii", "replace").splitlines()
+
+    def ask(self, *words: str) -> str:
+        """A short answer; empty where git has none."""
+        done = self.run(*words)
+        return "" if done.returncode else os.fsdecode(done.stdout).strip()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(command(self.root, words), capture_output=True, env=environment(), check=False)  # noqa: S603
+
+    def start(
+        self, *words: str, stdin: IO[bytes] | int = subprocess.PIPE, stderr: IO[bytes] | int = subprocess.DEVNULL
+    ) -> subprocess.Popen[bytes]:
+        out = subprocess.PIPE
+        return subprocess.Popen(command(self.root, words), stdin=stdin, stdout=out, stderr=stderr, env=environment())  # noqa: S603
+
+    def note(self, said: str, times: int = 1) -> None:
+        self.notes[said] = self.notes.get(said, 0) + times
+
+    def close(self) -> None:
+        self.blobs.close()
+
+    def __enter__(self) -> "Repo":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_repo(path: Path) -> Repo | None:
+    """The repository that a folder is in; `None` for none, `BadInput` for one that git will not read."""
+    if not path.is_dir():
+        return None
+    asked = ("--is-bare-repository", "--is-shallow-repository", "--absolute-git-dir")
+    done = subprocess.run(command(path, ("rev-parse", *asked)), capture_output=True, env=environment(), check=False)  # noqa: S603
+    if done.returncode:
+        if b"dubious ownership" in done.stderr or b"safe.directory" in done.stderr:
+            raise BadInput(
+                f"{path}: git does not read a repository that belongs to somebody else; if you trust it, "
+                f"run `git config --global --add safe.directory {path}`"
+            )
+        if b"not a git repository" in done.stderr:
+            return None
+        raise BadInput(f"{path}: git can't read this repository ({reason(done.stderr)}); see `git -C {path} status`")
+    is_bare, is_shallow, folder = os.fsdecode(done.stdout).removesuffix("\n").split("\n", 2)
+    top = subprocess.run(  # noqa: S603
+        command(path, ("rev-parse", "--show-toplevel")), capture_output=True, env=environment(), check=False
+    )
+    root = Path(folder) if top.returncode else Path(os.fsdecode(top.stdout).removesuffix("\n"))
+    return Repo(root, is_bare=is_bare == "true", is_shallow=is_shallow == "true")
+
+
+def command(root: Path, words: Sequence[str]) -> list[str]:
+    git = shutil.which("git")
+    if not git:
+        raise BadInput("git: not found; install it, or leave out --repo")
+    return [git, "-C", str(root), "--no-pager", *(word for pair in SETTINGS for word in ("-c", pair)), *words]
+
+
+def environment() -> dict[str, str]:
+    """The person's own, without what a hook or an alias would tell git of another repository."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    if where := os.environ.get("GIT_CONFIG_GLOBAL"):
+        kept["GIT_CONFIG_GLOBAL"] = where
+    ours = "CONFIG_NOSYSTEM OPTIONAL_LOCKS TERMINAL_PROMPT NO_LAZY_FETCH NO_REPLACE_OBJECTS LITERAL_PATHSPECS".split()
+    return kept | dict(zip((f"GIT_{name}" for name in ours), "100110", strict=True)) | {"LC_ALL": "C"}
+
+
+def of_their_kinds(paths: Sequence[str]) -> list[str]:
+    """What git shall compare: files with the endings of these and their kin; all if one has none."""
+    endings = {path.rpartition("/")[2].rpartition(".")[2].lower() for path in paths if "." in path.rpartition("/")[2]}
+    if not paths or any("." not in path.rpartition("/")[2] for path in paths):
+        return [":(top)"]
+    endings |= {ending for kin in KIN if kin & endings for ending in kin}
+    return [f":(top,icase)*.{ending}" for ending in sorted(endings) if ending.isalnum()] or [":(top)"]
+
+
+def reason(said: bytes) -> str:
+    """The last thing git complained of."""
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    return f"git said: {lines[-1][:200]}" if lines else "git ended without a word"
+
+
+def may_be_code(path: str) -> bool:
+    """Whether a file may hold code, as far as its name tells."""
+    return by_name(path) is not False
+
+
+def taken(wanted: deque[str], id: str) -> None:
+    """Take a commit, and those before it that had nothing to show, off the queue."""
+    while wanted and wanted.popleft() != id:
+        pass

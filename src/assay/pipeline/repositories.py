@@ -1,0 +1,167 @@
+"""Which repository a session was worked in: one that is given, else the one its folder lies in."""
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from assay.errors import BadInput
+from assay.pipeline.git import Repo, open_repo
+from assay.sessions.checkouts import beginning, in_repository, inside, tops
+
+NOT_KNOWN = "its folder is not known"
+NOT_HERE = "its folder is not on this machine: see --repo"
+NO_REPOSITORY = "its folder is in no git repository"
+EMPTY = "its repository has no commits"
+
+OF_BARE = ("HEAD", "objects", "refs")
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What is known of a session whose repository is looked for."""
+
+    folder: str
+    paths: tuple[str, ...]
+    commits: tuple[str, ...]
+
+
+class Place:
+    """A repository, and what helps to find its files in transcripts."""
+
+    def __init__(self, repo: Repo, name: str) -> None:
+        self.repo = repo
+        self.name = name
+        """Its own folder, the same for all its work trees."""
+        self.tops = {str(repo.root)}
+        """Folders in which it is checked out, as far as they are known."""
+        self.commits: dict[str, bool] = {}
+        """Whether ids are those of its commits."""
+
+    @cached_property
+    def root(self) -> str:
+        """Its first commit: the same in every clone."""
+        return min(
+            self.repo.ask("rev-list", "--max-parents=0", "--first-parent", str(self.repo.tip)).split(), default=""
+        )
+
+    @cached_property
+    def moved_on(self) -> float:
+        """When its last commit was made: what came later may not have been fetched."""
+        said = self.repo.ask("show", "-s", "--format=%ct", str(self.repo.tip))
+        return float(said) if said.isdecimal() else 0.0
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The files of the default branch."""
+        done = self.repo.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", str(self.repo.tip))
+        return frozenset(os.fsdecode(done.stdout).split("\0")) - {""}
+
+    def look_up(self, ids: Iterable[str]) -> None:
+        """Find out which of these are commits of this repository, all at once."""
+        new = sorted({one for one in ids if one.isalnum()} - self.commits.keys())
+        if not new:
+            return
+        with self.repo.start("cat-file", "--batch-check") as process:
+            said, _ = process.communicate("".join(f"{one}\n" for one in new).encode("ascii", "ignore"))
+        answers = said.decode("ascii", "replace").splitlines()
+        self.commits |= {one: " commit " in answer for one, answer in zip(new, answers, strict=False)}
+
+    def fits(self, asked: Asked) -> tuple[int, int, int, int]:
+        """How well a session fits in here: its commits, its folder, the folder's name, its files."""
+        named = os.path.basename(self.name.removesuffix("/.git").removesuffix(".git"))
+        return (
+            sum(self.commits.get(one, False) for one in asked.commits),
+            int(any(path == asked.folder or inside(asked.folder, path) is not None for path in self.tops)),
+            int(bool(asked.folder) and os.path.basename(asked.folder) == named),
+            sum(bool(beginning(path, self.known)) for path in asked.paths),
+        )
+
+    def paths(self, asked: Asked) -> dict[str, str]:
+        """The files of a session as this repository has them; those that lie elsewhere are left out."""
+        first = sorted(self.tops)
+        if asked.folder and not any(inside(f"{asked.folder}/x", top) for top in first):
+            first = []
+        found = tops(asked.paths, self.known, first) or [asked.folder]
+        placed = ((path, in_repository(path, found, self.known)) for path in asked.paths)
+        return {path: place for path, place in placed if place}
+
+
+class Repositories:
+    """Opens each repository once, and never breaks a run: what can't be opened is told as a reason."""
+
+    def __init__(self, given: Sequence[str]) -> None:
+        self.places: dict[str, Place] = {}
+        self.by_folder: dict[str, Place | str] = {}
+        self.given: list[Place] = []
+        self.troubles: list[str] = []
+        """Why a repository that was given can't be read."""
+        for path in dict.fromkeys(given):
+            found = self.opened(os.path.realpath(os.path.expanduser(path)))
+            if isinstance(found, str):
+                self.troubles.append(f"{path}: {found}")
+            elif found not in self.given:
+                self.given.append(found)
+
+    def __enter__(self) -> "Repositories":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for place in self.places.values():
+            place.repo.close()
+
+    def expect(self, asked: Iterable[Asked]) -> None:
+        """Look up the commits of all sessions in the repositories that were given."""
+        ids = {one for session in asked for one in session.commits} if self.given else set()
+        for place in self.given:
+            place.look_up(ids)
+
+    def of(self, asked: Asked) -> Place | str:
+        """The repository of a session, or why there is none."""
+        fits = [(place.fits(asked), -n) for n, place in enumerate(self.given)]
+        best, n = max(fits, default=((0, 0, 0, 0), 0))
+        if any(best[:-1]):
+            return self.given[-n]
+        if asked.folder not in self.by_folder:
+            self.by_folder[asked.folder] = self.around(asked.folder)
+        found = self.by_folder[asked.folder]
+        if isinstance(found, str) and best[-1]:  # files alone don't outweigh the folder it was worked in
+            return self.given[-n]
+        return "; ".join(self.troubles) if isinstance(found, str) and self.troubles else found
+
+    def around(self, folder: str) -> Place | str:
+        """The repository that a folder lies in."""
+        if not folder:
+            return NOT_KNOWN
+        if not os.path.isabs(folder) or not os.path.isdir(folder):
+            return NOT_HERE
+        folder = os.path.realpath(folder)
+        return self.opened(folder) if is_in_repository(folder) else NO_REPOSITORY
+
+    def opened(self, folder: str) -> Place | str:
+        """The repository at a folder or around it; work trees of one share it."""
+        try:
+            repo = open_repo(Path(folder))
+        except (BadInput, OSError) as error:
+            return str(error)
+        if repo is None:
+            return NO_REPOSITORY
+        name = repo.ask("rev-parse", "--path-format=absolute", "--git-common-dir") or str(repo.root)
+        if name in self.places:
+            self.places[name].tops.add(str(repo.root))
+            repo.close()
+        elif repo.tip:
+            self.places[name] = Place(repo, name)
+        else:
+            repo.close()
+            return EMPTY
+        return self.places[name]
+
+
+def is_in_repository(folder: str) -> bool:
+    """Whether git has anything to say here, without asking it."""
+    path = Path(folder)
+    return any(
+        (one / ".git").exists() or all((one / name).exists() for name in OF_BARE) for one in (path, *path.parents)
+    )

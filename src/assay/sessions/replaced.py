@@ -1,0 +1,204 @@
+"""Rework as transcripts alone tell it: a later session removed the lines, or took them back with git.
+
+Transcripts see few of the removals there are, so they can only say `yes`; their silence says nothing. A session is
+only compared with those of its own project, a commit that is taken back by its id with all.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from assay.config import Rework
+from assay.sessions.linebook import each
+from assay.sessions.linking import moment
+from assay.sessions.paths import absolute
+from assay.sessions.shell import read
+from assay.types import Reworked, Written
+
+SHORTEST_ID = 7
+COMMIT = re.compile(r"(?<![\w/.~^-])([0-9a-f]{7,40})(\^|~\d*)?(?![\w/.-])")
+FROM_TRANSCRIPT = "as a later transcript shows"
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """What a session did, as far as its transcript tells; `written` holds code and tests only."""
+
+    id: str
+    project: str
+    began_at: str
+    ended_at: str
+    written: tuple[Written, ...] = ()
+    removed: tuple[Written, ...] = ()
+    commits: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> int:
+        return sum(len(each(one.lines)) for one in self.written)
+
+
+Writers = dict[str, tuple[Work, int]]
+"""Who last wrote a file, and how many lines."""
+
+
+def replaced(works: Iterable[Work], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+    """The sessions whose lines later ones removed; nothing about all others."""
+    projects: defaultdict[str, list[Work]] = defaultdict(list)
+    for one in by_time(works, as_of):
+        projects[one.project].append(one)
+    found: dict[str, Reworked] = {}
+    for project, some in sorted(projects.items()):
+        if project:
+            found |= removals(some, rules)
+    return found
+
+
+def taken_back(works: Iterable[Work], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+    """The sessions whose commits, or lines that were never committed, a later one took back with git."""
+    return undos(by_time(works, as_of), rules)
+
+
+def by_time(works: Iterable[Work], as_of: datetime) -> list[Work]:
+    """Sessions that had begun by the present, in order."""
+    ordered = sorted(works, key=lambda one: (one.began_at, one.id))
+    return [one for one in ordered if (began := moment(one.began_at)) and began <= as_of]
+
+
+def is_in_time(owner: Work, later: Work, rules: Rework) -> bool:
+    """Whether a session began after another one, and soon enough after its end."""
+    began, ended = moment(later.began_at), moment(owner.ended_at)
+    if began is None or ended is None or (later.began_at, later.id) <= (owner.began_at, owner.id):
+        return False
+    return began - ended <= timedelta(days=rules.days)
+
+
+# --- lines removed ----------------------------------------------------------------------------
+
+
+def removals(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
+    """Sessions of one project, in order of time, of which enough lines were removed by the next ones."""
+    paths = {one.path for work in works for one in work.removed}
+    if not paths:
+        return {}
+    owners: defaultdict[tuple[str, bytes], list[Work]] = defaultdict(list)
+    gone: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for work in works:
+        for key in taken(work):
+            if owners[key] and (owner := owners[key].pop()).id != work.id and is_in_time(owner, work, rules):
+                gone[owner.id][work.id] += 1
+        for one in work.written:
+            if one.path in paths:
+                for line in each(one.lines):
+                    owners[one.path, line].append(work)
+    by_id = {one.id: one for one in works}
+    judged = ((owner, enough(by_id[owner], by, by_id, rules)) for owner, by in gone.items())
+    return {owner: one for owner, one in judged if one}
+
+
+def taken(work: Work) -> Iterator[tuple[str, bytes]]:
+    """Lines that a session removed and did not put elsewhere."""
+    back = Counter(line for one in work.written for line in each(one.lines)) if work.removed else Counter[bytes]()
+    for one in work.removed:
+        for line in each(one.lines):
+            if back[line] > 0:
+                back[line] -= 1
+            else:
+                yield one.path, line
+
+
+def enough(owner: Work, by: Counter[str], works: dict[str, Work], rules: Rework) -> Reworked | None:
+    """That a session was replaced, if enough of its lines are gone; of those who did it, who took most is told."""
+    lines, gone = owner.lines, by.total()
+    if lines < rules.min_lines or gone / lines < rules.share:
+        return None
+    later = min(by, key=lambda one: (-by[one], works[one].began_at, one))
+    return told(works[later], lines, gone, f"removed, {FROM_TRANSCRIPT}")
+
+
+def told(later: Work, lines: int, gone: int, detail: str) -> Reworked:
+    return Reworked(
+        state="yes",
+        by=f"session {later.id}",
+        share=gone / lines if lines else None,
+        lines=lines or None,
+        gone=gone if lines else None,
+        session=later.id,
+        at=later.began_at,
+        detail=detail,
+    )
+
+
+# --- taken back with git ----------------------------------------------------------------------
+
+
+def undos(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
+    """Sessions, of all that are given in order of time, whose commits or uncommitted lines a later one took back."""
+    made: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
+    for work in works:
+        for commit in work.commits:
+            made[commit[:SHORTEST_ID]].append((commit, work))
+    found: dict[str, Reworked] = {}
+    writers: defaultdict[str, Writers] = defaultdict(dict)
+    for later in works:
+        for command in later.undone:
+            for owner, commit in reverted(command, made):
+                if is_in_time(owner, later, rules):
+                    detail = f"commit {commit[:10]} was taken back, {FROM_TRANSCRIPT}"
+                    found.setdefault(owner.id, told(later, owner.lines, owner.lines, detail))
+            for owner, gone in restored(command, later, writers[later.project]):
+                if is_in_time(owner, later, rules) and is_much(gone, owner.lines, rules):
+                    found.setdefault(owner.id, told(later, owner.lines, gone, f"thrown away, {FROM_TRANSCRIPT}"))
+        writers[later.project].update((one.path, (later, len(each(one.lines)))) for one in later.written)
+    return found
+
+
+def reverted(command: str, made: Mapping[str, Sequence[tuple[str, Work]]]) -> Iterator[tuple[Work, str]]:
+    """Whose commits a command takes back, named by their ids."""
+    purposes = {run.purpose for run in read(command)}
+    if not purposes & {"revert", "reset"}:
+        return
+    for named, before in COMMIT.findall(command):
+        if "revert" in purposes or before:  # a reset to a commit keeps it, one to its parent does not
+            for full, owner in made.get(named[:SHORTEST_ID], ()):
+                if full.startswith(named) or named.startswith(full):
+                    yield owner, full
+
+
+def restored(command: str, later: Work, writers: Writers) -> list[tuple[Work, int]]:
+    """Whose uncommitted lines a command throws away: in files that the later session did not write itself.
+
+    People commit by hand, too. So only files that are named, or the session right before a reset to where it stands,
+    are taken to hold lines that nobody had committed.
+    """
+    words = command.split()
+    runs = [run for run in read(command) if run.purpose in ("restore", "reset")]
+    if not runs or not later.project or "--staged" in words:
+        return []
+    is_all = any(run.purpose == "reset" for run in runs) and stays(words)
+    paths = {absolute(path, later.project) for run in runs for path in run.paths}
+    own = {one.path for one in (*later.written, *later.removed)}
+    last = max((work for work, _ in writers.values()), key=lambda one: (one.began_at, one.id), default=None)
+    gone: dict[str, tuple[Work, int]] = {}
+    for path, (work, lines) in writers.items():
+        is_hit = path in paths or (work is last and (is_all or is_below(path, paths)))
+        if is_hit and not work.commits and path not in own:
+            gone[work.id] = work, lines + gone.get(work.id, (work, 0))[1]
+    return list(gone.values())
+
+
+def stays(words: Sequence[str]) -> bool:
+    """Whether a reset goes to no other commit."""
+    said = words[words.index("reset") + 1 :] if "reset" in words else words
+    return {word for word in said if not word.startswith("-")} <= {"HEAD"}
+
+
+def is_below(path: str, folders: set[str]) -> bool:
+    """Whether a path is one of these, or in a folder of these."""
+    return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in folders)
+
+
+def is_much(gone: int, lines: int, rules: Rework) -> bool:
+    return lines >= rules.min_lines and gone / lines >= rules.share

@@ -1,0 +1,40 @@
+"""What became of sessions' lines is kept by session, one row each."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assay.stores.sql import Store, open_store
+from assay.stores.sql.rework import Fate
+
+LOOM = Fate(agent="codex", id="a", input="lines", seen="tip", final_at=1_800_000_000, found=b"{}", is_told=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
+        yield opened
+
+
+def test_a_fate_is_given_back_as_it_was_kept(store: Store):
+    store.rework.keep([LOOM, Fate(agent="claude-code", id="a")])
+    assert store.rework.fates([("codex", "a"), ("codex", "b"), ("claude-code", "a")]) == {
+        ("codex", "a"): LOOM,
+        ("claude-code", "a"): Fate(agent="claude-code", id="a"),
+    }
+
+
+def test_a_later_fate_takes_the_place_of_the_one_before(store: Store):
+    later = Fate(agent="codex", id="a", input="others")
+    store.rework.keep([LOOM])
+    store.rework.keep([later])
+    assert store.rework.fates([LOOM.name]) == {LOOM.name: later}
+
+
+def test_many_are_kept_and_found(store: Store):
+    many = [Fate(agent="codex", id=f"{n:06}") for n in range(1200)]
+    store.rework.keep(many)
+    assert len(store.rework.fates(one.name for one in many)) == 1200
+    store.rework.keep([])
