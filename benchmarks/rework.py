@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.pipeline.git import open_repo
-from assay.sessions.history import Rules
-from assay.sessions.survival import follow
+from assay.pipeline.git.repo import open_repo
+from assay.sessions.rework.history import Rules
+from assay.sessions.rework.survival import follow
 from assay.types import Reworked
 from benchmarks import rework_cost
 from benchmarks.blame import WAYS

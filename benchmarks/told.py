@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.sessions.history import Target
 from assay.sessions.lines import packed
+from assay.sessions.rework.history import Target
 from assay.types import Written
 from benchmarks.chronicle import History, Session
 from benchmarks.history import MINUTE

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.pipeline.git import open_repo
-from assay.sessions.history import DAY, Followed, Rules, Target
+from assay.pipeline.git.repo import open_repo
 from assay.sessions.lines import packed
-from assay.sessions.survival import follow
+from assay.sessions.rework.history import DAY, Followed, Rules, Target
+from assay.sessions.rework.survival import follow
 from assay.types import Written
 
 BEGAN = 1_767_258_000.0  # 1 January 2026, 09:00 UTC

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadInput
-from assay.pipeline.arrivals import straightened
-from assay.pipeline.blobs import LARGEST
-from assay.pipeline.git import Repo, environment, of_their_kinds, open_repo
-from assay.pipeline.patches import FORMAT, Patches, name
-from assay.sessions.history import Change, FileChange, Hunk
+from assay.pipeline.git.arrivals import straightened
+from assay.pipeline.git.blobs import LARGEST
+from assay.pipeline.git.patches import FORMAT, Patches, name
+from assay.pipeline.git.repo import Repo, environment, of_their_kinds, open_repo
+from assay.sessions.rework.history import Change, FileChange, Hunk
 from tests.pipeline.rework_repositories import Repository, at, code, followed, session, text
 
 
@@ -267,7 +267,7 @@ def test_a_file_that_is_too_large_is_left_out(repository: Repository) -> None:
 
 
 def test_a_commit_that_is_too_large_is_cut(monkeypatch: pytest.MonkeyPatch, repository: Repository) -> None:
-    monkeypatch.setattr("assay.pipeline.patches.MOST_LINES", 50)
+    monkeypatch.setattr("assay.pipeline.git.patches.MOST_LINES", 50)
     repository.commit(0, {"a.py": text(code(40)), "b.py": text(code(40))})
     with opened(repository.path) as repo:
         found = [file.new for change in repo.changes(at(-1), at(1)) for file in change.files]

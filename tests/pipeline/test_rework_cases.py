@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sessions.history import Rules, Target
+from assay.sessions.rework.history import Rules, Target
 from tests.pipeline.rework_repositories import Repository, at, code, followed, session, states, text
 
 LINES = code(20)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.sessions.checkouts import in_repository, inside, tops
+from assay.sessions.rework.checkouts import in_repository, inside, tops
 
 KNOWN = {"src/sum.py", "src/till/__init__.py", "src/till/tax.py", "tests/test_sum.py", "README.md", "__init__.py"}
 

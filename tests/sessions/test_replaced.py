@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.config import Rework
 from assay.sessions.lines import packed
-from assay.sessions.replaced import Work, replaced, taken_back
+from assay.sessions.rework.replaced import Work, replaced, taken_back
 from assay.types import Written
 from tests.make_sessions import QUICK
 

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.sessions.authorship import Reverts, is_bot
-from assay.sessions.history import DAY, Change, FileChange, Followed, Hunk, Rules, Target
-from assay.sessions.likeness import successors
 from assay.sessions.lines import packed
-from assay.sessions.survival import follow
+from assay.sessions.rework.authorship import Reverts, is_bot
+from assay.sessions.rework.history import DAY, Change, FileChange, Followed, Hunk, Rules, Target
+from assay.sessions.rework.likeness import successors
+from assay.sessions.rework.survival import follow
 from assay.types import Reworked, Written
 
 PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

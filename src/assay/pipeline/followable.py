@@ -6,12 +6,12 @@ from collections import defaultdict
 from msgspec import Struct
 
 from assay.pipeline.repositories import Asked, Place
-from assay.sessions.checkouts import inside
-from assay.sessions.history import Target
 from assay.sessions.kinds_of_files import is_code
 from assay.sessions.linebook import together
 from assay.sessions.linking import Linked, moment
-from assay.sessions.replaced import Work
+from assay.sessions.rework.checkouts import inside
+from assay.sessions.rework.history import Target
+from assay.sessions.rework.replaced import Work
 from assay.stores.sql.settling import Name
 from assay.types import Session, Written
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.pipeline.git import Repo, open_repo
-from assay.sessions.checkouts import beginning, in_repository, inside, tops
+from assay.pipeline.git.repo import Repo, open_repo
+from assay.sessions.rework.checkouts import beginning, in_repository, inside, tops
 
 NOT_KNOWN = "its folder is not known"
 NOT_HERE = "its folder is not on this machine: see --repo"

@@ -19,13 +19,13 @@ from assay.pipeline.followable import Followable, bystander, followable, name_of
 from assay.pipeline.judging import hashed
 from assay.pipeline.repositories import Place, Repositories
 from assay.scores.survival import Age
-from assay.sessions.authorship import SHORTEST_ID, SLACK
-from assay.sessions.history import DAY, Followed, Rules, Target
 from assay.sessions.linking import Linked
-from assay.sessions.replaced import replaced, taken_back
-from assay.sessions.rivals import rivals
-from assay.sessions.survival import follow
-from assay.sessions.verdicts import PATIENCE
+from assay.sessions.rework.authorship import SHORTEST_ID, SLACK
+from assay.sessions.rework.history import DAY, Followed, Rules, Target
+from assay.sessions.rework.replaced import replaced, taken_back
+from assay.sessions.rework.rivals import rivals
+from assay.sessions.rework.survival import follow
+from assay.sessions.rework.verdicts import PATIENCE
 from assay.stores.sql import Store
 from assay.stores.sql.rework import Fate
 from assay.stores.sql.settling import Name

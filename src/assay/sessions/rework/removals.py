@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from assay.sessions.blocks import Block
-from assay.sessions.landing import Landed
-from assay.sessions.likeness import letters, successors
-from assay.sessions.strands import Books, Owner, Remover, Strand
+from assay.sessions.rework.blocks import Block
+from assay.sessions.rework.landing import Landed
+from assay.sessions.rework.likeness import letters, successors
+from assay.sessions.rework.strands import Books, Owner, Remover, Strand
 
 MOVED_WITHIN, MOVED_ACROSS = 20, 30
 """Letters and digits that lines in a row have when they are moved, not written again by chance."""

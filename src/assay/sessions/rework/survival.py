@@ -12,15 +12,15 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from assay.sessions.authorship import SLACK, Claims, Reverts, in_short, said_by
-from assay.sessions.blocks import blocks_of
-from assay.sessions.history import Change, FileChange, Followed, Hunk, Rules, Target, Trees
 from assay.sessions.kinds_of_files import by_name
-from assay.sessions.landing import Landed, Lander
 from assay.sessions.linebook import each
-from assay.sessions.removals import Removals
-from assay.sessions.strands import Books, Owner, Remover
-from assay.sessions.verdicts import PATIENCE, deadline, verdict
+from assay.sessions.rework.authorship import SLACK, Claims, Reverts, in_short, said_by
+from assay.sessions.rework.blocks import blocks_of
+from assay.sessions.rework.history import Change, FileChange, Followed, Hunk, Rules, Target, Trees
+from assay.sessions.rework.landing import Landed, Lander
+from assay.sessions.rework.removals import Removals
+from assay.sessions.rework.strands import Books, Owner, Remover
+from assay.sessions.rework.verdicts import PATIENCE, deadline, verdict
 
 __all__ = ["PATIENCE", "SLACK", "Change", "FileChange", "Followed", "Hunk", "Rules", "Target", "Trees", "follow"]
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from assay.sessions.history import Change, Target
-from assay.sessions.strands import Landing, Owner
+from assay.sessions.rework.history import Change, Target
+from assay.sessions.rework.strands import Landing, Owner
 
 SHORTEST_ID = 7
 SLACK = 3600.0

@@ -3,8 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from assay.sessions.history import Target
 from assay.sessions.linebook import each
+from assay.sessions.rework.history import Target
 
 MOST = 50
 """Sessions looked at for one line; what so many wrote tells nothing of any."""

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from assay.sessions.history import Change, Hunk
+from assay.sessions.rework.history import Change, Hunk
 from assay.types.lines import packed_text
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TypedDict
 
-from assay.sessions.history import DAY, Age, Followed, Rules, Trees
-from assay.sessions.strands import Books, Landing, Owner, Remover, Strand
+from assay.sessions.rework.history import DAY, Age, Followed, Rules, Trees
+from assay.sessions.rework.strands import Books, Landing, Owner, Remover, Strand
 from assay.types import Reworked
 from assay.types.lines import SIZE, packed_text
 

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 
-from assay.pipeline.patches import Place
+from assay.pipeline.git.patches import Place
 
 
 class Arrivals:

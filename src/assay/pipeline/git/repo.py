@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import IO
 
 from assay.errors import BadInput
-from assay.pipeline.arrivals import Arrivals, arrivals, straightened
-from assay.pipeline.blobs import Blobs
-from assay.pipeline.patches import FORMAT, Patches
-from assay.sessions.history import Change
+from assay.pipeline.git.arrivals import Arrivals, arrivals, straightened
+from assay.pipeline.git.blobs import Blobs
+from assay.pipeline.git.patches import FORMAT, Patches
 from assay.sessions.kinds_of_files import by_name
+from assay.sessions.rework.history import Change
 
 LARGEST = "8m"
 """Of a file whose changes are looked at; larger ones are no code that somebody wrote."""

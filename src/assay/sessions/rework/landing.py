@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from assay.sessions.authorship import SLACK, activity, is_during
-from assay.sessions.blocks import Block
-from assay.sessions.history import Change, Trees
 from assay.sessions.kinds_of_files import is_code
 from assay.sessions.linebook import each
-from assay.sessions.strands import Book, Books, Owner, Strand
+from assay.sessions.rework.authorship import SLACK, activity, is_during
+from assay.sessions.rework.blocks import Block
+from assay.sessions.rework.history import Change, Trees
+from assay.sessions.rework.strands import Book, Books, Owner, Strand
 
 HEAD_LINES = 20
 """Lines in which a generated file says that it is one."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from assay.sessions.history import Change, Target
 from assay.sessions.linebook import each
+from assay.sessions.rework.history import Change, Target
 
 
 class Landing:

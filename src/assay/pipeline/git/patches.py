@@ -6,7 +6,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from assay.sessions.history import Change, FileChange, Hunk
+from assay.sessions.rework.history import Change, FileChange, Hunk
 
 MARK = b"\0"
 """No line of a patch begins with it, and no message holds it."""
