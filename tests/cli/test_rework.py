@@ -108,3 +108,11 @@ def test_the_day_can_be_given_by_a_variable(folder: Path):
     args = ["score", folder, "--store", folder.parent / "s.db", "--judge", "plain", "--json"]
     found = run(*args, env={"ASSAY_AS_OF": as_of(7)}).json
     assert found["score"]["rework_open"] == 3
+
+
+def test_a_repository_that_is_none_is_told(tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    for given, why in ((tmp_path / "nowhere", "is no folder"), (tmp_path / "in", "is in no git repository")):
+        ran = run("score", tmp_path / "in", "--store", tmp_path / "s.db", "--repo", given)
+        assert (ran.code, ran.out) == (2, "")
+        assert why in ran.err

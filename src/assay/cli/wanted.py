@@ -13,6 +13,7 @@ from assay.cli import streams
 from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
+from assay.pipeline.git.repo import open_repo
 from assay.pipeline.given import moment, present, project
 from assay.pipeline.judging import judge
 from assay.pipeline.pool import cores
@@ -110,6 +111,8 @@ def repos(given: Sequence[Path] | None) -> tuple[str, ...] | None:
     for path in given or ():
         if not path.expanduser().is_dir():
             raise BadInput(f"--repo {path}: is no folder; give one with a git repository")
+        if open_repo(path.expanduser()) is None:
+            raise BadInput(f"--repo {path}: is in no git repository")
     return tuple(os.path.realpath(path.expanduser()) for path in given) if given else None
 
 
