@@ -35,6 +35,8 @@ class Session:
     """The same for each commit on the main branch; a squash is one."""
     fates: dict[int, str] | None = None
     """What had become of each of these 14 days after; `None` when the history ends before."""
+    twins: set[str] = field(default_factory=set)
+    """Lines that stood more than once when it landed: which of them went later is anybody's guess."""
     pull: int = 0
     """The number that a squash names."""
     is_reverted: bool = False

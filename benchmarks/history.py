@@ -8,15 +8,15 @@ arguments give the same commit ids. It also knows which session wrote which line
 import argparse
 import heapq
 import time
-from collections import deque
-from collections.abc import Generator, Mapping, Set
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Mapping, Set
 from pathlib import Path
 from random import Random
 
 from benchmarks.changes import Draft, Hands, Tree, counted, of_people
 from benchmarks.chronicle import Branch, History, Session, combined
 from benchmarks.fast_import import Author, Commit, Importer
-from benchmarks.made_code import ALIKE_STANDS, BACK, COUNTED, FATES, GONE, Coder, File, Line
+from benchmarks.made_code import BACK, COUNTED, EDITED, FATES, GONE, HAS_TWIN, WRAPPED, Coder, File, Line, squeezed
 
 BEGAN = 1_641_204_000.0  # 3 January 2022, 10:00 UTC
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
@@ -162,6 +162,7 @@ class World:
             self.land(group, branch, author)
         for session in group:
             if session.landed:
+                session.twins = self.twins() if self.exact else set()
                 heapq.heappush(self.due, (session.landed_at + WINDOW_DAYS * DAY, session.number))
 
     def new_session(self, began: float, landing: str) -> Session:
@@ -255,7 +256,8 @@ class World:
             subject, _, body = branch.steps[0][3].partition("\n")
             message = f"{subject} (#{branch.number})\n{body}"
             mark = self.commit(self.main, draft, author, message)
-            reached = {root for file in draft.changed.values() if file for root, _ in file.roots()}
+            files = filter(None, draft.changed.values())
+            reached = {root for file in files for root, marks in file.roots() if not marks & (EDITED | WRAPPED)}
             for session in group if mark else ():
                 session.pull = branch.number
                 self.has_landed(session, mark, reached)
@@ -316,24 +318,27 @@ class World:
             session = self.sessions[heapq.heappop(self.due)[1]]
             if not self.exact:
                 continue
-            lines = [
-                line
-                for file in self.main.tree.values()
-                if file.kind in COUNTED
-                for block in file.blocks
-                for line in block.lines
-            ]
-            alive = {root: marks for line in lines for root, marks in line.past}
-            texts = {"".join(line.text.split()) for line in lines}
+            alive = {root: marks for line in self.lines() for root, marks in line.past}
+            texts = session.twins | {squeezed(line.text) for line in self.lines()}
             wrote = {root: text for here in session.lines.values() for root, text in here.items()}
             session.fates = {root: self.fate(root, wrote[root], alive, texts) for root in sorted(session.reached)}
+
+    def lines(self) -> Iterator[Line]:
+        """All code and tests on the main branch."""
+        counted_files = (file for file in self.main.tree.values() if file.kind in COUNTED)
+        return (line for file in counted_files for block in file.blocks for line in block.lines)
+
+    def twins(self) -> set[str]:
+        """Lines that stand there more than once."""
+        counts = Counter(squeezed(line.text) for line in self.lines())
+        return {text for text, count in counts.items() if count > 1}
 
     def fate(self, root: int, text: str, alive: Mapping[int, int], texts: Set[str]) -> str:
         if root in alive:
             return next((name for bit, name in FATES.items() if alive[root] & bit), "kept")
         if root in self.resolved:
             return "lost in a merge"
-        return ALIKE_STANDS if "".join(text.split()) in texts else GONE
+        return HAS_TWIN if squeezed(text) in texts else GONE
 
 
 def make(repo: Path, commits: int = 600, seed: int = 1, days: float = 0, sessions: int = 0) -> History:

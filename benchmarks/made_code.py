@@ -11,7 +11,7 @@ from random import Random
 from typing import NamedTuple
 
 MOVED, EDITED, WRAPPED, BACK = 1, 2, 4, 8
-GONE, ALIKE_STANDS = "gone", "gone, but its like stands"
+GONE, HAS_TWIN = "gone", "gone, but had a twin"
 FATES = {MOVED: "moved", EDITED: "edited in place", WRAPPED: "re-wrapped", BACK: "deleted and re-added"}
 LONGEST_PAST = 6
 WORDS = 20_000
@@ -259,6 +259,10 @@ def alike(one: str, other: str, floor: float = 0.0) -> float:
     if both.real_quick_ratio() < floor or both.quick_ratio() < floor:
         return 0.0
     return both.ratio()
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def reindented(file: File) -> File:

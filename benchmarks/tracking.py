@@ -10,12 +10,12 @@ from assay.types import Reworked
 from benchmarks.blame import WAYS, Blame, plain
 from benchmarks.chronicle import History, Session
 from benchmarks.history import DAY, WINDOW_DAYS
-from benchmarks.made_code import ALIKE_STANDS, FATES, GONE
+from benchmarks.made_code import FATES, GONE, HAS_TWIN
 
 MIN_LINES, SHARE, LONG = 10, 0.5, 300
 APART = 0.1
 """Shares that differ by more are listed."""
-FEW, PART = 2, 0.05
+FEW, PART = 3, 0.05
 """Lines, and their share, by which a count may be off without a reason: lines that stand in a file twice."""
 STATES = ("yes", "no", "open", "unknown", "not_judged")
 
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
     @property
     def truly(self) -> float:
-        return (self.fates[GONE] + self.fates[ALIKE_STANDS]) / self.lines
+        return (self.fates[GONE] + self.fates[HAS_TWIN]) / self.lines
 
     def blamed(self, way: str) -> float:
         """The share that is not its own any more."""
@@ -46,10 +46,10 @@ class Case(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether assay counts as gone what is gone; of a line whose like stands elsewhere nobody can tell."""
+        """Whether assay counts as gone what is gone; of a line that stood or stands elsewhere too nobody can tell."""
         slack = max(FEW, PART * self.lines)
         least = self.fates[GONE] - slack
-        return least <= self.gone * self.lines <= least + self.fates[ALIKE_STANDS] + 2 * slack
+        return least <= self.gone * self.lines <= least + self.fates[HAS_TWIN] + 2 * slack
 
     @property
     def tolerated(self) -> dict[str, int]:
@@ -134,8 +134,8 @@ def reasons(case: Case, way: str) -> dict[str, int]:
     if not case.is_right:
         return {"unexplained": round(abs(case.gone - case.truly) * case.lines)}
     tolerated = case.tolerated
-    if case.gone < case.truly and case.fates[ALIKE_STANDS]:
-        tolerated[ALIKE_STANDS] = case.fates[ALIKE_STANDS]
+    if case.gone < case.truly and case.fates[HAS_TWIN]:
+        tolerated[HAS_TWIN] = case.fates[HAS_TWIN]
     rest = case.lines - case.left[way] - round(case.truly * case.lines) - sum(case.tolerated.values())
     if rest > max(FEW, PART * case.lines):
         return {**tolerated, "unchanged, but another commit's to blame": rest}
@@ -161,5 +161,5 @@ def expected(session: Session, final: float) -> str:
 
 
 def is_gone(roots: set[int], fates: Mapping[int, str]) -> bool:
-    gone = sum(fates[root] in (GONE, ALIKE_STANDS) for root in roots)
+    gone = sum(fates[root] in (GONE, HAS_TWIN) for root in roots)
     return len(roots) >= MIN_LINES and gone >= SHARE * len(roots)
