@@ -34,6 +34,7 @@ from assay.pipeline.reworking import Outcome, reworked
 from assay.pipeline.telling import lost, remember, with_rework
 from assay.scores.report import JudgeInfo, Report, Skips, report
 from assay.scores.survival import Followed, survival
+from assay.sessions import speech
 from assay.sessions.linking import Linked, ledger, link
 from assay.stores.sql import Store
 from assay.stores.sql.paths import inside
@@ -199,6 +200,7 @@ class Run:
         while waiting := self.waiting(done):
             total, finished = sum(one.size for one in waiting), 0
             if total > ALONE_BYTES:
+                speech.prepare()
                 self.pool.start(len(waiting))
             progress(0, total)
             sizes = {(one.agent, one.id): one.size for one in waiting}

@@ -93,15 +93,11 @@ def likeness(one: Terms, other: Terms, rare: Mapping[str, float]) -> float | Non
     """Cosine of two runs of turns; `None` where one of them says nothing."""
     if not one or not other:
         return None
-    first = {term: damped(weight) * rare[term] for term, weight in one.items()}
+    first = {term: (1 + log(weight) if weight >= 1 else weight) * rare[term] for term, weight in one.items()}
     shared = length = 0.0
     for term, weight in other.items():
-        value = damped(weight) * rare[term]
+        value = (1 + log(weight) if weight >= 1 else weight) * rare[term]
         length += value * value
         if term in first:
             shared += first[term] * value
     return shared / sqrt(length * sum(value * value for value in first.values()))
-
-
-def damped(weight: float) -> float:
-    return 1 + log(weight) if weight >= 1 else weight

@@ -5,7 +5,7 @@ is left out first by `own_words`. Phrases tell moods and requests, they don't un
 weighs them against what was done.
 """
 
-from assay.sessions.speech.phrases import LANGUAGES, version
+from assay.sessions.speech.phrases import LANGUAGES, prepare, version
 from assay.sessions.speech.reading import Heard, Said, own_words, read
 
-__all__ = ["LANGUAGES", "Heard", "Said", "own_words", "read", "version"]
+__all__ = ["LANGUAGES", "Heard", "Said", "own_words", "prepare", "read", "version"]

@@ -42,6 +42,11 @@ def version() -> str:
     return sha256(whole).hexdigest()[:12]
 
 
+def prepare() -> None:
+    """Read the phrases now, so that processes which are forked later share them."""
+    trie("ja")
+
+
 @cache
 def trie(other: str) -> Trie:
     """All phrases but one language's; what is English too ("error", "documentation") means what it means there."""

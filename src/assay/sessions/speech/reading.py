@@ -143,9 +143,10 @@ def read(text: str) -> Said:
     folded, at = fold(left)
     spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
-    places = list(accumulate((size(word) for word in words), initial=0.0))
+    sizes = [size(word) for word in words]
+    places = list(accumulate(sizes, initial=0.0))
     other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
-    unspaced = sum(size(word) == HALF for word in words)
+    unspaced = sizes.count(HALF)
     heard: dict[str, list[Heard]] = {}
     denied: list[tuple[int, int]] = []
     opening, sentence = 0.0, 0
@@ -153,7 +154,9 @@ def read(text: str) -> Said:
         if word in SENTENCE_ENDS:
             opening, sentence, denied = places[n + 1], sentence + 1, []
             continue
-        for kind, end in found(openings(word, other), words, n):
+        if not (nodes := openings(word, other)):
+            continue
+        for kind, end in found(nodes, words, n):
             if kind == "not":
                 denied.append((n, end))
             elif not (kind in NEGATABLE and is_denied(left, spans, n, denied)):
@@ -178,9 +181,9 @@ def is_denied(text: str, spans: list[Span], n: int, denied: list[tuple[int, int]
 
 def size(word: str) -> float:
     """Two characters of an unspaced script are about a word."""
-    if word in SENTENCE_ENDS:
-        return 0.0
-    return HALF if len(word) == 1 and word >= FIRST_UNSPACED else 1.0
+    if len(word) > 1:
+        return 1.0
+    return 0.0 if word in SENTENCE_ENDS else HALF if word >= FIRST_UNSPACED else 1.0
 
 
 @lru_cache(65_536)
@@ -199,8 +202,6 @@ def next_nodes(node: Trie, word: str) -> list[Trie]:
 
 def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, int]]:
     """Kinds of the phrases that begin at a word, and where they end; of each kind the longest."""
-    if not nodes:
-        return []
     best: dict[str, int] = {}
     waiting = [(node, n + 1) for node in nodes]
     while waiting:
