@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.facts import failures
-from assay.facts.failures import CHECKS, DISMISSED, LANDING, LOOP, STACK, TELLING
+from assay.facts.failures import CHECKS, DISMISSED, LOOP, STACK
+from assay.sessions.calls import LANDING, TELLING
 from assay.types import Call, Failure, FailureKind, Mark, Prompt, Run, Turn
 from tests.judges.make_turns import QUICK, Step, any_turns, asked, checked, committed, edit, look, session, shell, tool
 

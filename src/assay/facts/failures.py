@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 from assay.sessions import speech
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import LANDING, all_calls, made_edits, telling_line
 from assay.sessions.ending import Ending, ending
 from assay.types import Call, Fact, Failure, Turn
 
@@ -20,7 +20,6 @@ LOOP = 3
 CHECKS = frozenset({"test", "build", "types"})
 """Linters complain of much that was there before."""
 TIDYING = frozenset({"lint", "format"})
-LANDING = frozenset({"commit", "push", "pr"})
 READERS = frozenset(
     "cat head tail less more bat nl zcat grep egrep fgrep zgrep rg ag ack find fd ls tree sed awk sort uniq cut tr jq "
     "yq diff cmp wc stat file strings which type test true false echo printf sleep cd pwd env git gh curl wget ping ps "
@@ -32,7 +31,6 @@ STACK = re.compile(
     r"^fatal: |segmentation fault|npm ERR!|Unhandled",
     re.MULTILINE | re.IGNORECASE,
 )
-TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
 DISMISSED = re.compile(
     r"pr[eé]-?exist|preesist|unrelated|already fail|known (?:issue|failure)|not (?:caused|related)|no relacionad"
     r"|não relacionad|sans rapport|schon vorher|bereits vor(?:her|handen)|не связан|既存|無関係|无关|無關|原有|기존",
@@ -214,10 +212,3 @@ def has_failed(call: Call) -> bool:
 
 def is_reading(call: Call) -> bool:
     return all(run.program in READERS or run.purpose in TIDYING for run in call.runs)
-
-
-def telling_line(call: Call) -> str:
-    """The line of an output that names the failure, else the command."""
-    lines = [line.strip() for line in call.output.splitlines() if line.strip()]
-    telling = [line for line in lines if TELLING.search(line)]
-    return (telling or lines or [call.command])[-1][:QUOTE]

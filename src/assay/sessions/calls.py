@@ -1,10 +1,15 @@
 """Questions that several facts and judges ask of tool calls."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from assay.types import Call, Edit, Turn
 
 ENDED = frozenset({"ok", "error", "interrupted"})
+LANDING = frozenset({"commit", "push", "pr"})
+"""Purposes of runs that hand work in."""
+TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
+LONGEST_LINE = 200
 
 
 def all_calls(turns: Iterable[Turn]) -> Iterator[Call]:
@@ -62,3 +67,10 @@ def made_commit(call: Call) -> bool:
     if call.status not in ENDED:
         return False
     return bool(call.commits) or any(run.purpose == "commit" and run.outcome != "failed" for run in call.runs)
+
+
+def telling_line(call: Call) -> str:
+    """The line of an output that names the failure, else the command."""
+    lines = [line.strip() for line in call.output.splitlines() if line.strip()]
+    telling = [line for line in lines if TELLING.search(line)]
+    return (telling or lines or [call.command])[-1][:LONGEST_LINE]

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.sessions import speech
+from assay.sessions.calls import LANDING
 from assay.types import Call, Turn
 
 EndingKind = Literal[
@@ -33,7 +34,6 @@ SERVICE_ERROR = re.compile(
     re.IGNORECASE,
 )
 """What clients write in the model's place; work on API errors and rate limits begins with such words too."""
-LANDING = frozenset({"commit", "push", "pr"})
 LAST_WORDS = 240
 SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+")
 

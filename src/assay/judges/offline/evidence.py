@@ -9,6 +9,7 @@ from msgspec import Struct
 from assay.facts.failures import DISMISSED
 from assay.judges.offline.story import Check, Scene, Story
 from assay.sessions import speech
+from assay.sessions.calls import telling_line
 from assay.sessions.ending import BROKEN
 from assay.types import Intent, Prompt
 
@@ -25,7 +26,6 @@ BEGINS_PLANNING = "EnterPlanMode"
 QUESTION = re.compile(r"[?？]\W*\Z")
 UNFINISHED = re.compile(r"^.*(?:⬜|🚧|☐|⏳|\[ \]).*$", re.MULTILINE)
 """An item of a list that is still open, as agents draw it."""
-LINES = re.compile(r"\n+")
 
 
 class Found(Struct, frozen=True):
@@ -159,7 +159,7 @@ def what_was_checked(story: Story, intent: Intent) -> Iterator[Found]:
     if failed and not is_dismissed(story):
         worst = min(failed, key=lambda check: ("test", "build", "types", "lint").index(check.purpose))
         share = LINT_ALONE if worst.purpose == "lint" else 1.0
-        yield Found("check_failed", worst.turn, error_line(worst.call.output) or worst.call.command[:160], share)
+        yield Found("check_failed", worst.turn, telling_line(worst.call), share)
     elif passed:
         best = min(passed, key=lambda check: check.purpose != "test")
         yield Found("check_passed", best.turn, best.call.command[:160])
@@ -257,10 +257,3 @@ def what_it_answers(story: Story, spoken: list[Scene], intent: Intent) -> Iterat
         yield Found("no_conclusion", last.number)
     if last.reply.first("agent.unsure"):
         yield Found("unsure", last.number, last.reply.quote("agent.unsure"))
-
-
-def error_line(output: str) -> str:
-    """The line of an output that names the failure."""
-    lines = [line.strip() for line in LINES.split(output) if line.strip()]
-    telling = [line for line in lines if re.search(r"error|fail|panic|exception|✗|✘|not ok", line, re.IGNORECASE)]
-    return (telling or lines or [""])[-1][:200]
