@@ -79,7 +79,7 @@ def nothing(found: UpToDate) -> str:
         path, why = foreign[0]
         more = f", and {many(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
         return f"no streams here: {safe(path)} is {why}{more}"
-    return "no transcripts here; give the folder that has them; `assay demo` shows bundled examples"
+    return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
 def show(found: UpToDate, listed: list[Summary]) -> None:
