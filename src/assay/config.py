@@ -64,6 +64,29 @@ class Rework(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Looked at before the folder in which a session was run."""
 
 
+class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which model a judge asks, and how."""
+
+    name: Annotated[str, Meta(description="a model's name as its service has it")] = ""
+    """Empty: the backend's own choice."""
+    url: Annotated[str, Meta(description="the address of an endpoint such as http://127.0.0.1:11434/v1")] = ""
+    """Empty: the service's own."""
+    tokens: Annotated[int, Meta(ge=500, le=1_000_000, description="a number of tokens, 500 to 1000000")] = 24_000
+    """How much of a session a judge is shown."""
+    votes: Annotated[int, Meta(ge=1, le=15, description="a number of votes, 1 to 15")] = 1
+    """How often the outcome is asked for; most votes decide."""
+    at_once: Annotated[int, Meta(ge=1, le=64, description="a number of calls at once, 1 to 64")] = 4
+    timeout_s: Annotated[float, Meta(gt=0, le=3_600, description="seconds above 0 and up to 3600")] = 120.0
+    """For one call."""
+    tries: Annotated[int, Meta(ge=1, le=20, description="a number of tries, 1 to 20")] = 5
+    """How often a busy service is asked the same."""
+    max_cost: Annotated[float | None, Meta(description="a number of US dollars, 0 or more")] = None
+    """Spent at most in one run; `None`: no limit."""
+    input_usd: Annotated[float | None, Meta(description="US dollars for a million input tokens, 0 or more")] = None
+    output_usd: Annotated[float | None, Meta(description="US dollars for a million output tokens, 0 or more")] = None
+    """Prices of a model that is not in the price list."""
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every setting."""
 
@@ -75,6 +98,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The present of the report; empty: now."""
     boundaries: Boundaries = Boundaries()
     rework: Rework = Rework()
+    model: Model = Model()
 
 
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:

@@ -4,6 +4,10 @@ AssayError          anything Assay itself reports
 ├── BadInput        the person can mend it: one line, exit code 2
 │   └── StoreError  the store can't be opened or written
 ├── JudgeError      a judge gave no answer: the session is ungraded, the run goes on
+├── ModelError      a model gave no answer
+│   ├── ModelBusy         it may answer later: try again
+│   ├── ModelRefused      it won't answer this: the session is ungraded
+│   └── ModelUnavailable  it answers nobody: no key, no program, no such model, no way there
 ├── WorkerLost      a worker process was killed: what was done is kept
 └── Stopped         the person asked to stop: what was done is kept, exit code 130
 
@@ -28,6 +32,27 @@ class StoreError(BadInput):
 
 class JudgeError(AssayError):
     """A judge could not answer; the message says why, and becomes the reason of an ungraded session."""
+
+
+class ModelError(AssayError):
+    """A model gave no answer; the message says why, in a sentence that can stand in a report."""
+
+
+class ModelBusy(ModelError):
+    """Too many requests, overloaded, timed out, or the line went dead: the same request may be answered later."""
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+        """How long the service asks to wait, where it says so."""
+
+
+class ModelRefused(ModelError):
+    """This request is not answered, however often it is asked: too long, declined, cut off, malformed."""
+
+
+class ModelUnavailable(ModelError):
+    """No request is answered: what was asked for is not set up, or can't be reached."""
 
 
 class WorkerLost(AssayError):

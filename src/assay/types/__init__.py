@@ -53,7 +53,7 @@ from assay.types.judged import (
 )
 from assay.types.kept import Known, Place, Scanned, Summary
 from assay.types.turns import Part, Stream, Turn
-from assay.types.value import Fact, Row, Value, key_of
+from assay.types.value import Clean, Fact, Row, Value, key_of
 
 __all__ = [
     "About",
@@ -63,6 +63,7 @@ __all__ = [
     "CallKind",
     "CallStatus",
     "Citation",
+    "Clean",
     "Corrected",
     "Correction",
     "Edit",

@@ -1,8 +1,12 @@
 """What every value is made of."""
 
 from hashlib import blake2b
+from typing import NewType
 
 from msgspec import Struct
+
+Clean = NewType("Clean", str)
+"""Text that went through redaction, or was written here. Only `sessions.redaction` makes it of a transcript's words."""
 
 
 class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -1,0 +1,102 @@
+"""What judges ask of a model, and what comes back."""
+
+from hashlib import sha256
+from typing import Literal, Protocol
+
+from assay.types import Clean, Usage, Value
+
+Trouble = Literal[
+    "invalid",  # off the schema, also after guidance
+    "refused",  # it won't answer this
+    "busy",  # it did not answer in time, however often it was asked
+    "unavailable",  # it answers nobody
+    "over_budget",  # it was not asked
+]
+FINAL: frozenset[Trouble] = frozenset({"invalid", "refused"})
+"""Troubles that the same question would meet again."""
+
+
+class Question(Value, frozen=True):
+    """One call to make. `system` and `material` are the same for all judges of a session: a prefix to be cached."""
+
+    job: str
+    """The judge that asks: topic, language, rubric, outcome."""
+    version: str
+    """Of that judge: prompt, schema, model, contract."""
+    model: str
+    system: Clean
+    material: Clean
+    """The transcript as rendered."""
+    task: Clean
+    """What is asked of it."""
+    schema: bytes
+    """JSON Schema of the reply: one object, every property required, nothing else allowed."""
+    most_output: int = 1_000
+    """Tokens."""
+    sample: int = 0
+    """Which vote this is, from 0."""
+    guidance: Clean = Clean("")
+    """What was wrong with the reply before."""
+
+    @property
+    def key(self) -> str:
+        """Equal for the same question to the same judge: what an answer is kept by."""
+        whole = sha256()
+        for part in (self.job, self.version, self.model, self.system, self.material, self.task, str(self.sample)):
+            whole.update(len(said := part.encode("utf-8", "surrogatepass")).to_bytes(8, "big") + said)
+        return whole.hexdigest()
+
+
+class Answer(Value, frozen=True):
+    """What a model said to one call."""
+
+    text: str
+    usage: Usage
+    model: str
+    """As the service names it."""
+    cost_usd: float | None = None
+    """Where the service itself says so."""
+
+
+class Call(Value, frozen=True):
+    """A call that was made, answered or not: what it cost and how it ended."""
+
+    at: str
+    model: str
+    usage: Usage
+    seconds: float
+    outcome: Literal["ok", "invalid", "refused", "busy", "unavailable"]
+    cost_usd: float | None = None
+    detail: str = ""
+
+
+class Asked(Value, frozen=True):
+    """What became of a question: a reply that fits its schema, or trouble."""
+
+    key: str
+    job: str
+    version: str
+    text: str = ""
+    """The reply, checked; empty where there is trouble."""
+    trouble: Trouble | None = None
+    why: str = ""
+    """The trouble in a sentence."""
+    calls: tuple[Call, ...] = ()
+    """Every call made for it, retries too."""
+
+
+class Model(Protocol):
+    """A way to a model; every file in this room but the plumbing offers `connect(settings, env) -> Model`."""
+
+    backend: str
+    model: str
+    """The model that is asked."""
+    where: str
+    """Where words go: an address, or a program on this machine."""
+    caches_from: int | None
+    """Tokens from which a shared prefix is cached at a lower price; `None`: never."""
+
+    async def ask(self, question: Question) -> Answer:
+        """One call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""
+
+    async def close(self) -> None: ...
