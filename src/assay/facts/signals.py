@@ -1,0 +1,365 @@
+"""Signals of how the work was done: what was read twice, tried again unchanged, looked at before it was changed.
+
+Each sign stands in a turn and can be quoted; the fact holds counts and turns only. What a tool would have shown of a
+file is not kept, so a second look at another part of a large file is told from a re-read only where it follows at once.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from msgspec import Struct
+
+from assay.sessions.calls import made_edits, telling_line
+from assay.types import Call, Fact, Turn
+
+VERSION = 1
+
+QUOTE = 160
+MOST_TURNS = 12
+SOON = 6
+"""Calls after an error in which another way is looked for."""
+CHECKS = frozenset({"test", "lint", "types", "build"})
+READING = frozenset("cat head tail less more bat nl sed awk Get-Content gc type".split())
+SEARCHING = frozenset("grep egrep fgrep rg ag ack find fd Select-String sls Get-ChildItem".split())
+WRITING = frozenset("sed tee cat echo printf perl awk Set-Content Add-Content Out-File".split())
+NEUTRAL = frozenset("cd echo printf true export pwd set sort uniq wc cut tr xargs sleep".split())
+"""They stand beside file work and are none."""
+OWN_TOOLS = frozenset({"Bash", "PowerShell"})
+"""Shell tools of agents that have tools to read and to edit; to search, some of their versions have and some don't."""
+APART = frozenset({"read", "search", "web", "agent"})
+"""Calls that seldom need each other's result."""
+NOT_READ = re.compile(r"has not been read|must (?:first )?(?:be )?read|read it (?:first|before)", re.IGNORECASE)
+DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
+
+
+class Sign(Struct, frozen=True):
+    """Something that was seen: the turn, counted from 1, and words that stand in it."""
+
+    turn: int
+    quote: str
+
+
+class Signal(Struct, frozen=True, kw_only=True):
+    """How often it was seen, out of how many times it could have been, and in which turns (the first twelve)."""
+
+    count: int
+    of: int
+    turns: list[int]
+
+
+class Signals(Fact, frozen=True):
+    signals: dict[str, Signal]
+
+
+class Seen(Struct, frozen=True):
+    """All signs of one kind, and how many there could have been."""
+
+    signs: list[Sign]
+    of: int
+    first: Sign | None = None
+    """One of the occasions, to be quoted where nothing was seen."""
+
+    @property
+    def share(self) -> float | None:
+        """Part of the occasions; `None` without any."""
+        return len(self.signs) / self.of if self.of else None
+
+
+Placed = tuple[int, Call]
+"""A call and the number of its turn."""
+
+
+def fact(turns: Sequence[Turn]) -> Signals:
+    return Signals(
+        signals={
+            name: Signal(
+                count=len(seen.signs),
+                of=seen.of,
+                turns=sorted({sign.turn for sign in seen.signs})[:MOST_TURNS],
+            )
+            for name, seen in look(turns).items()
+        }
+    )
+
+
+def look(turns: Sequence[Turn]) -> dict[str, Seen]:
+    """Every signal by name, with what can be quoted."""
+    placed = [(n, call) for n, turn in enumerate(turns, 1) for call in turn.calls]
+    return {
+        "rereads": rereads(turns),
+        "retries": retries(placed),
+        "shell_file_work": shell_file_work(placed),
+        "parallel_calls": parallel_calls(turns),
+        "read_before_edit": read_before_edit(placed),
+        "planning": of_kind(placed, ("todo", "plan")),
+        "delegation": of_kind(placed, ("agent",)),
+        "recovered": recovered(placed),
+        "verified": verified(placed),
+    }
+
+
+def words(call: Call) -> str:
+    """Words of a call to quote: its command, what it was about, or what it answered; a name is no text of the turn."""
+    said = call.command.strip() or call.target.strip() or call.output.strip()
+    return said.splitlines()[0][:QUOTE].strip() if said else ""
+
+
+def sign(placed: Placed) -> Sign:
+    return Sign(placed[0], words(placed[1]))
+
+
+def seen(signs: Sequence[Placed], there: Sequence[Placed]) -> Seen:
+    """Signs among the occasions; those that can be quoted stand first."""
+    ordered = sorted(map(sign, signs), key=lambda one: not one.quote)
+    example = next((one for one in map(sign, there) if one.quote), None)
+    return Seen(ordered, len(there), example)
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def rereads(turns: Sequence[Turn]) -> Seen:
+    """Files read again by the same agent with nothing written to them, and no context lost, since."""
+    known: dict[str, set[str]] = {}
+    again: list[Placed] = []
+    reads: list[Placed] = []
+    last = ""
+    for number, turn in enumerate(turns, 1):
+        if any(mark.kind == "compact" for mark in turn.marks):
+            known.clear()
+        for call in turn.calls:
+            for path in written(call):
+                for files in known.values():
+                    files.discard(path)
+            if call.kind == "read" and call.status == "ok" and call.target:
+                reads.append((number, call))
+                mine = known.setdefault(call.by, set())
+                # Right after another it is the next part of a large file.
+                if call.target in mine and call.target != last:
+                    again.append((number, call))
+                mine.add(call.target)
+            last = call.target if call.kind == "read" else ""
+    return seen(again, reads)
+
+
+def written(call: Call) -> Iterator[str]:
+    """Files that it wrote."""
+    yield from (edit.path for edit in made_edits(call))
+    yield from (path for run in call.runs if run.mutates for path in run.paths)
+
+
+def read_before_edit(placed: Sequence[Placed]) -> Seen:
+    """Edits of files that were there, and had been read, written or named in a command before."""
+    known: set[str] = set()
+    commands: list[str] = []
+    looked: list[Placed] = []
+    edits: list[Placed] = []
+    for number, call in placed:
+        if call.kind == "edit" and call.status == "error" and NOT_READ.search(call.output):
+            edits.append((number, call))
+        for edit in made_edits(call):
+            if edit.how == "update" and edit.removed:  # a file written whole may be new
+                edits.append((number, call))
+                if edit.path in known or was_named(edit.path, commands):
+                    looked.append((number, call))
+            known.add(edit.path)
+        if call.kind in ("read", "search") and call.status == "ok":
+            known.add(call.target)
+            commands.append(call.target)
+        elif call.command:
+            commands.append(f"{call.command}\n{call.output}")
+    blind = [one for one in edits if one not in looked]
+    found = seen(looked, edits)
+    return Seen(found.signs, found.of, sign(blind[0]) if blind else found.first)
+
+
+def was_named(path: str, commands: Sequence[str]) -> bool:
+    """Whether an earlier command or search names the file."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return bool(name) and any(name in command for command in reversed(commands))
+
+
+# --- tools ------------------------------------------------------------------------------------
+
+
+def shell_file_work(placed: Sequence[Placed]) -> Seen:
+    """Shell commands that only read, search or write files, where the agent has a tool for that."""
+    kinds = {call.kind for _, call in placed}
+    has_search = any(call.kind == "search" and call.name in ("Grep", "Glob") for _, call in placed)
+    misused: list[Placed] = []
+    there: list[Placed] = []
+    for one in placed:
+        call = one[1]
+        if call.kind in ("read", "search", "edit"):
+            there.append(one)
+        elif call.kind == "shell" and (job := file_job(call)):
+            is_own = call.name in OWN_TOOLS and job != "search"
+            if is_own or (has_search if job == "search" else job in kinds and call.name in OWN_TOOLS):
+                there.append(one)
+                misused.append(one)
+    return seen(misused, there)
+
+
+def file_job(call: Call) -> str:
+    """What file work a command does, where it does nothing else: read, search, edit; else nothing."""
+    real = [run for run in call.runs if run.program not in NEUTRAL or (run.mutates and run.paths)]
+    if not real or any(run.purpose for run in real):
+        return ""
+    if all(run.program in WRITING and run.mutates and run.paths for run in real):
+        return "" if all(is_scratch(path) for run in real for path in run.paths) else "edit"
+    if any(run.mutates for run in real):
+        return ""
+    if real[0].program in SEARCHING and all(run.program in SEARCHING | READING for run in real):
+        return "search"
+    return "read" if all(run.program in READING | SEARCHING for run in real) else ""
+
+
+def is_scratch(path: str) -> bool:
+    return path.startswith(("/tmp/", "/dev/", "$"))  # noqa: S108  whoever writes there does not edit
+
+
+def parallel_calls(turns: Sequence[Turn]) -> Seen:
+    """Calls that only look, and sub-agents, that were asked for together with another."""
+    together: list[Placed] = []
+    there: list[Placed] = []
+    for number, turn in enumerate(turns, 1):
+        responses = {spend.key for spend in turn.spends}
+        calls = [call for call in turn.calls if call.kind in APART or file_job(call) in ("read", "search")]
+        there += [(number, call) for call in calls]
+        together += [(number, call) for n, call in enumerate(calls) if is_together(calls, n, responses)]
+    return seen(together, there)
+
+
+def is_together(calls: Sequence[Call], n: int, responses: AbstractSet[int]) -> bool:
+    """One response asked for it and a neighbour; or, where responses are not told apart, they ran at one time."""
+    call = calls[n]
+    for other in (calls[n - 1] if n else None, calls[n + 1] if n + 1 < len(calls) else None):
+        if other is None or other.by != call.by:
+            continue
+        if call.of in responses or other.of in responses:
+            if call.of == other.of:
+                return True
+        elif max(call.at, other.at) < min(call.ended_at, other.ended_at):
+            return True
+    return False
+
+
+def of_kind(placed: Sequence[Placed], kinds: Sequence[str]) -> Seen:
+    """Calls of the main agent of these kinds, among all of its calls."""
+    mine = [one for one in placed if not one[1].by]
+    found = [one for one in mine if one[1].kind in kinds and one[1].status in ("ok", "open")]
+    return seen(found, mine)
+
+
+# --- errors -----------------------------------------------------------------------------------
+
+
+def what(call: Call) -> str:
+    """What makes two calls the same: the command, or the tool and its target."""
+    said = " ".join(call.command.split()) if call.kind == "shell" else call.target
+    return f"{call.name} {said}" if said else ""
+
+
+def has_failed(call: Call) -> bool:
+    """It failed, or a check in it did; a search that finds nothing and a linter that complains are answers."""
+    if any(run.outcome == "failed" and run.purpose != "lint" for run in call.runs):
+        return True
+    return call.status == "error" and not (call.runs and all(run.program in ANSWERING for run in call.runs))
+
+
+ANSWERING = READING | SEARCHING | NEUTRAL | frozenset("ls test diff cmp which git gh curl".split())
+
+
+def retries(placed: Sequence[Placed]) -> Seen:
+    """Calls made again, unchanged, after they had failed, with nothing changed in between."""
+    failed: set[str] = set()
+    again: list[Placed] = []
+    failures: list[Placed] = []
+    for one in placed:
+        call = one[1]
+        name = what(call)
+        if any(written(call)) or any(run.mutates for run in call.runs):
+            failed = set()
+        if name in failed and call.status in ("ok", "error"):
+            again.append(one)
+        if has_failed(call):
+            failures.append(one)
+            failed.add(name)
+        elif call.status == "ok":
+            failed.discard(name)
+    calls = [one for one in placed if one[1].status in ("ok", "error")]
+    found = seen(again, calls)
+    return Seen(found.signs, found.of, error(failures[0]) if failures else found.first)
+
+
+def recovered(placed: Sequence[Placed]) -> Seen:
+    """Errors after which, within some calls, the same came to pass, or another call of its kind did."""
+    failures: list[Placed] = []
+    over: list[Placed] = []
+    for n, one in enumerate(placed):
+        call = one[1]
+        if not has_failed(call):
+            continue
+        failures.append(one)
+        mine = [later for _, later in placed[n + 1 :] if later.by == call.by]
+        if any(gets_past(call, later) for later in mine[:SOON]) or any(passes(call, later) for later in mine):
+            over.append(one)
+    left = [one for one in failures if one not in over]
+    signs = [error(one) for one in over]
+    return Seen(signs, len(failures), error(left[-1]) if left else (signs[0] if signs else None))
+
+
+def gets_past(failed: Call, later: Call) -> bool:
+    """Another call of the same kind, on the same thing or of the same program, that worked."""
+    if later.kind != failed.kind or later.status != "ok" or has_failed(later):
+        return False
+    if failed.kind == "shell":
+        programs = {run.program for run in failed.runs} - NEUTRAL
+        return bool(programs & {run.program for run in later.runs}) and purposes(failed) <= purposes(later)
+    return failed.kind != "edit" or later.target == failed.target
+
+
+def passes(failed: Call, later: Call) -> bool:
+    """The same thing, at any time later, worked; of a check, any run for the same purpose."""
+    if later.status != "ok" or has_failed(later):
+        return False
+    wanted = purposes(failed)
+    if wanted:
+        return wanted <= {run.purpose for run in later.runs if run.outcome == "passed"}
+    return bool(what(failed)) and what(failed) == what(later)
+
+
+def purposes(call: Call) -> set[str | None]:
+    return {run.purpose for run in call.runs if run.purpose in CHECKS}
+
+
+def error(placed: Placed) -> Sign:
+    """An error as it says itself."""
+    number, call = placed
+    said = telling_line(call) if call.output.strip() else words(call)
+    return Sign(number, said[:QUOTE].strip())
+
+
+# --- verification -----------------------------------------------------------------------------
+
+
+def verified(placed: Sequence[Placed]) -> Seen:
+    """Checks after the last edit of code that did not fail; without an edit of code there is nothing to verify."""
+    edits = [n for n, (_, call) in enumerate(placed) if edits_code(call)]
+    if not edits:
+        return Seen([], 0)
+    after = [one for one in placed[edits[-1] + 1 :] if is_check(one[1])]
+    failed = [one for one in after if any(run.purpose in CHECKS and run.outcome == "failed" for run in one[1].runs)]
+    passed = [one for one in after if one not in failed]
+    latest = sign(placed[edits[-1]])
+    return Seen([sign(one) for one in passed], max(1, len(after)), error(failed[-1]) if failed else latest)
+
+
+def edits_code(call: Call) -> bool:
+    return any(not DOCUMENT.search(edit.path) for edit in made_edits(call))
+
+
+def is_check(call: Call) -> bool:
+    """A test, linter, type check or build that ran to its end."""
+    return call.status in ("ok", "error") and any(run.purpose in CHECKS for run in call.runs)
