@@ -1,0 +1,107 @@
+"""What the quality judge reads off a session: a value, how strongly it is shown, words for it and words to quote."""
+
+from collections.abc import Sequence
+from math import log
+
+from msgspec import Struct
+
+from assay.facts.signals import QUOTE, Seen, Sign, look
+from assay.judges.offline.story import Story, tell
+from assay.judges.offline.tables import table
+from assay.types import OutcomeJudgement, RubricJudgement, Turn
+
+
+class Numbers(Struct, frozen=True):
+    start: float
+    pull: float
+
+
+class Categories(Struct, frozen=True):
+    steps: tuple[float, float, float]
+
+
+class Pattern(Struct, frozen=True):
+    name: str
+    finds: str
+    asked: str = ""
+    grave: bool = False
+    value: float = 1.0
+    """What care is worth."""
+
+
+class Weights(Struct, frozen=True):
+    """`quality.toml`."""
+
+    version: int
+    number: Numbers
+    category: Categories
+    weights: dict[str, float]
+    norms: dict[str, tuple[float, float]]
+    risks: list[Pattern]
+    care: list[Pattern]
+
+
+class View(Struct, frozen=True):
+    """A session as the quality judge sees it."""
+
+    turns: Sequence[Turn]
+    seen: dict[str, Seen]
+    story: Story
+    rubric: RubricJudgement | None
+    outcome: OutcomeJudgement | None
+
+
+class Reading(Struct, frozen=True):
+    """What one signal says: 1 is as good as it gets, 0 as bad."""
+
+    value: float
+    words: str
+    """A clause."""
+    signs: tuple[Sign, ...]
+    strength: float = 1.0
+    """How much there was to see, up to 1."""
+
+
+def view(turns: Sequence[Turn], rubric: RubricJudgement | None, outcome: OutcomeJudgement | None) -> View:
+    return View(turns, look(turns), tell(turns), rubric, outcome)
+
+
+def rules() -> Weights:
+    found: Weights = table("quality", Weights)
+    return found
+
+
+def bounded(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def strong(number: float, half: float) -> float:
+    """How much so many occasions show: half where there are as many as `half`."""
+    return number / (number + half) if number > 0 else 0.0
+
+
+def between(value: float, norm: str) -> float:
+    """Where a value stands between the two points of a norm: 1 at the good one, 0 at the bad one."""
+    good, bad = rules().norms[norm]
+    return bounded(1 - log(max(value, good) / good) / log(bad / good))
+
+
+def many(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def quoted(seen: Seen, most: int = 3) -> tuple[Sign, ...]:
+    """The signs, else an occasion for them."""
+    return tuple(seen.signs[:most]) or ((seen.first,) if seen.first else ())
+
+
+def said_in(turns: Sequence[Turn], number: int) -> Sign:
+    """Words of a turn, for what has none of its own: the prompt's, else the agent's, else a call's."""
+    turn = turns[number - 1]
+    texts = [
+        turn.prompt.text if turn.prompt else "",
+        *(reply.text for reply in turn.replies),
+        *(call.command or call.target or call.output for call in turn.calls),
+    ]
+    lines = (line.strip() for text in texts for line in text.splitlines())
+    return Sign(number, next((line[:QUOTE].strip() for line in lines if line), ""))

@@ -1,0 +1,123 @@
+"""Quality: what chunks say of each dimension, put together, and the overall quality of it."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from assay.scores.profiles import overall, version
+from assay.types import Citation
+from assay.types.quality import Across, Dimension, Profile, Quality, Scale
+from assay.types.value import Value
+
+MOST_CITATIONS = 8
+NEVER_ASKED = "no judge said anything of it"
+
+
+class Judged(Value, frozen=True):
+    """What a judge says of one chunk."""
+
+    dimensions: Mapping[str, Dimension]
+    own_tokens: int
+    """What the chunk weighs: its tokens without those that the chunk before has too."""
+    first: int = 0
+    """Index of its first turn, where its citations count from 1 at that turn; 0 where they count the session's."""
+
+
+class Judge(Value, frozen=True):
+    """Who judged."""
+
+    name: str
+    versions: dict[str, str]
+
+
+def quality(session: str, profile: Profile, chunks: Sequence[Judged], judge: Judge) -> Quality:
+    """The quality of a session by what was said of its chunks."""
+    dimensions = {one.name: together(profile, one, chunks) for one in profile.dimensions}
+    found = overall(profile, {name: one.score for name, one in dimensions.items()})
+    return Quality(
+        session=session,
+        profile=profile.name,
+        profile_version=version(profile),
+        dimensions=dimensions,
+        overall_quality=found.value,
+        computed_from=found.computed_from,
+        missing=found.missing,
+        chunks=len(chunks),
+        judge=judge.name,
+        judge_versions=judge.versions,
+    )
+
+
+def together(profile: Profile, scale: Scale, chunks: Sequence[Judged]) -> Dimension:
+    """One dimension over all chunks; those that left it ungraded don't count."""
+    said = [(n, placed(one, scale.name), one.own_tokens) for n, one in enumerate(chunks)]
+    graded = [(n, found, tokens) for n, found, tokens in said if found and found.score is not None]
+    if not graded:
+        why = next((found.ungraded for _, found, _ in reversed(said) if found and found.ungraded), NEVER_ASKED)
+        return Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
+    if len(chunks) == 1:
+        only = graded[0][1]
+        return replace(only, label=scale.label(only.score or 0.0))
+    if how(profile, scale) == "mean":
+        return mean(scale, graded, len(chunks))
+    return one_of(scale, graded, len(chunks), how(profile, scale))
+
+
+def how(profile: Profile, scale: Scale) -> Across:
+    """The way in which chunks are put together for a dimension."""
+    return scale.across or ("mean" if scale.kind == "numeric" else profile.categorical)
+
+
+def placed(one: Judged, name: str) -> Dimension | None:
+    """What a chunk says of a dimension, its citations counted through the session."""
+    found = one.dimensions.get(name)
+    if found is None or not one.first:
+        return found
+    return replace(found, evidence=[Citation(turn=c.turn + one.first, quote=c.quote) for c in found.evidence])
+
+
+Graded = tuple[int, Dimension, int]
+"""Index of a chunk, what it says, what it weighs."""
+
+
+def mean(scale: Scale, graded: Sequence[Graded], chunks: int) -> Dimension:
+    """The mean by each chunk's own tokens; chunks that all weigh nothing weigh the same."""
+    weights = [tokens for _, _, tokens in graded]
+    weights = weights if sum(weights) else [1] * len(graded)
+    total = sum(weight * (found.score or 0.0) for weight, (_, found, _) in zip(weights, graded, strict=True))
+    score = total / sum(weights)
+    told = [f"[{n + 1}] {found.score:.2f}: {found.rationale}" for n, found, _ in graded]
+    return Dimension(
+        score=score,
+        label=scale.label(score),
+        evidence=gathered([found for _, found, _ in graded]),
+        rationale=f"Mean of {len(graded)} of {chunks} chunks by their own tokens. {' '.join(told)}".strip(),
+    )
+
+
+def one_of(scale: Scale, graded: Sequence[Graded], chunks: int, way: Across) -> Dimension:
+    """What the final chunk says, or what most say; of equally many, the later."""
+    n, found, _ = graded[-1]
+    told = f"Of the final of {chunks} chunks." if n == chunks - 1 else f"Of chunk {n + 1} of {chunks}, the last scored."
+    evidence = found.evidence
+    if way == "majority":
+        votes = Counter(one.score for _, one, _ in graded)
+        most = max(votes.values())
+        _, found, _ = next(one for one in reversed(graded) if votes[one[1].score] == most)
+        told = f"Said of {most} of {chunks} chunks."
+        evidence = gathered([one for _, one, _ in graded if one.score == found.score])
+    return Dimension(
+        score=found.score,
+        label=scale.label(found.score or 0.0),
+        evidence=evidence,
+        rationale=f"{told} {found.rationale}".strip(),
+    )
+
+
+def gathered(found: Sequence[Dimension]) -> list[Citation]:
+    """The first citations of each chunk, then the second ones, each once."""
+    deepest = max((len(one.evidence) for one in found), default=0)
+    in_turns = [one.evidence[n] for n in range(deepest) for one in found if n < len(one.evidence)]
+    once = {(citation.turn, citation.quote): citation for citation in in_turns}
+    return sorted(list(once.values())[:MOST_CITATIONS], key=lambda citation: citation.turn)
