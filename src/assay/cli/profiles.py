@@ -1,0 +1,88 @@
+"""`assay profiles`: which quality profiles there are, what they ask, and whether one's own is sound."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+
+from assay.cli.shared import AsJson, leave_quietly
+from assay.errors import BadInput
+from assay.reports import profiles as shown
+from assay.reports.safe import one_line
+from assay.scores import profiles
+from assay.types.quality import Profile
+
+EXAMPLE = "Example: `assay profiles show enhanced`"
+
+app = typer.Typer(
+    help="List, show and check quality profiles: what is asked of a session, and how it is weighed.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Name = Annotated[str, typer.Argument(metavar="PROFILE", help="Name of a profile, or the path of a TOML file.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(metavar="[PROFILE]…", help="Names or paths; without any, all that are found.")
+]
+
+
+def places() -> list[Path]:
+    """Where one's own profiles are looked for."""
+    return profiles.folders(os.environ, Path.cwd())
+
+
+def as_built(profile: Profile) -> dict[str, object]:
+    """A profile with all that was left out, and its version."""
+    fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
+    return {**fields, "version": profiles.version(profile)}
+
+
+@app.command("list")
+def list_all(as_json: AsJson = False) -> None:
+    """List all profiles: those that are shipped, and your own beside `assay.toml`."""
+    found = [(profiles.load(one.name, places()), one.path) for one in profiles.listed(places())]
+    leave_quietly()
+    if as_json:
+        rows = [
+            {"name": profile.name, "about": profile.about, "path": path and str(path), "version": version}
+            for profile, path in found
+            for version in (profiles.version(profile),)
+        ]
+        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, "profiles": rows}) + b"\n")
+        return
+    Console().print(shown.listing([(profile, str(path or "shipped")) for profile, path in found]))
+
+
+@app.command("show")
+def show(profile: Name, as_json: AsJson = False) -> None:
+    """Show what a profile asks for, how it is weighed, and what the offline judge looks at."""
+    found = profiles.load(profile, places())
+    leave_quietly()
+    if as_json:
+        body = msgspec.json.encode({"schema_version": 1, "profile": as_built(found)})
+        sys.stdout.buffer.write(body + b"\n")
+        return
+    Console().print(shown.detail(found))
+
+
+@app.command("check")
+def check(names: Names = None) -> None:
+    """Check profiles: exit code 2 and what to mend where one can't be used."""
+    wanted = names or [one.name for one in profiles.listed(places())]
+    broken = []
+    for name in wanted:
+        try:
+            found = profiles.load(name, places())
+        except BadInput as error:
+            broken.append(str(error))
+            continue
+        total = sum(one.weight for one in found.dimensions)
+        many = len(found.dimensions)
+        sys.stdout.write(f"{one_line(name, 200)}: fine, {many} dimensions, weights sum to {total:.2f}\n")
+    if broken:
+        sys.stdout.flush()
+        raise BadInput("\n".join(broken))

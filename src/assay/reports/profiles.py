@@ -1,0 +1,57 @@
+"""Profiles for a person: which there are, and what one asks for."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.reports.safe import one_line
+from assay.scores.profiles import version
+from assay.types.quality import Profile, Scale
+
+MISSING = {
+    "reweigh": "the others' weights are taken as the whole, if they are {:.0%} of it or more",
+    "none": "there is no overall quality",
+}
+
+
+def listing(found: Sequence[tuple[Profile, str]]) -> Table:
+    """A row each: name, where it stands, what it is about."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for style in ("bold", "dim", ""):
+        table.add_column(style=style)
+    for profile, where in found:
+        table.add_row(one_line(profile.name, 40), one_line(where, 80), one_line(profile.about, 120))
+    return table
+
+
+def detail(profile: Profile) -> Group:
+    """All that a profile says."""
+    head: list[RenderableType] = [
+        Text.assemble((one_line(profile.name, 40), "bold"), f"  {one_line(profile.about, 200)}"),
+        Text(f"version {version(profile)}", "dim"),
+        Text(f"where a dimension is not scored, {MISSING[profile.missing].format(profile.least)}", "dim"),
+        Text(f"of several chunks, numbers are averaged by tokens; categories: {profile.categorical}", "dim"),
+    ]
+    return Group(*head, *(Padding(dimension(one), (1, 0, 0, 0)) for one in profile.dimensions))
+
+
+def dimension(scale: Scale) -> Group:
+    """One dimension: its question, what to look for, its steps, its signals."""
+    lines = [
+        Text.assemble((one_line(scale.name, 40), "bold cyan"), f"  {scale.kind}, weight {scale.weight:g}"),
+        Text(one_line(scale.asks, 300)),
+        *(Text(f"  · {one_line(one, 200)}", "dim") for one in scale.look_for),
+    ]
+    table = Table.grid(padding=(0, 2, 0, 2))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for band in scale.bands:
+        table.add_row(f"{band.low:g}–{band.high:g}", one_line(band.label, 30), one_line(band.means, 200))
+    for category in scale.categories:
+        table.add_row(str(category.value), one_line(category.label, 30), one_line(category.means, 200))
+    signals = ", ".join(scale.signals) or "none; the offline judge leaves it ungraded"
+    return Group(*lines, table, Text(f"  signals: {signals}", "dim"))
