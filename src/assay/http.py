@@ -1,0 +1,281 @@
+"""One patient client for services on the net: every wait and every retry for them is here.
+
+RemoteError (an AssayError)  a service gave no usable answer
+├── Unreachable      no connection, or the line went dead, however often it was tried
+├── Busy             429 or 5xx, however often it was tried; `wait_s` is what it asked for
+├── Refused          4xx: this request won't be answered; `status` and `said` tell what it said
+│   ├── NotAllowed   401 or 403: no request with these keys will be
+│   └── NotThere     404: no such thing, or not in this version of the service
+└── Garbled          an answer that is not what it should be
+
+Every message names the service and the path, never a key.
+"""
+
+import random
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx
+import msgspec
+from msgspec import Struct
+
+from assay.errors import AssayError, BadInput
+
+MINUTE_S = 60.0
+MOST_SAID = 300
+RETRIED = frozenset({429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+TURNED_AWAY = frozenset({429, 503})
+"""The request was not looked at, so even one that must not be sent twice may be sent again."""
+NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+Params = Mapping[str, str | int]
+T = TypeVar("T")
+
+
+class RemoteError(AssayError):
+    """A service gave no usable answer."""
+
+
+class Unreachable(RemoteError):
+    """No connection to the service."""
+
+
+class Busy(RemoteError):
+    """The service is overloaded, broken for now, or wants fewer requests."""
+
+    def __init__(self, why: str, wait_s: float | None = None) -> None:
+        super().__init__(why)
+        self.wait_s = wait_s
+
+
+class Refused(RemoteError):
+    """The service won't answer this request."""
+
+    def __init__(self, why: str, status: int = 400, said: str = "") -> None:
+        super().__init__(why)
+        self.status = status
+        self.said = said
+
+
+class NotAllowed(Refused):
+    """The keys are wrong, or may not do this."""
+
+
+class NotThere(Refused):
+    """Nothing stands at this path."""
+
+
+class Garbled(RemoteError):
+    """An answer of another form than promised."""
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long to wait for one answer, and how often to ask."""
+
+    timeout_s: float = 60.0
+    tries: int = 5
+    first_wait_s: float = 0.5
+    most_wait_s: float = 90.0
+    """A service that asks for more is given up."""
+
+
+class Clock(Struct, frozen=True, kw_only=True):
+    """Time, as far as waiting needs it; tests bring their own."""
+
+    sleep: Callable[[float], None] = time.sleep
+    now: Callable[[], float] = time.monotonic
+    jitter: Callable[[], float] = random.random
+    """From 0 to 1: two clients that were turned away together shall not come back together."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What came back of a request that was accepted."""
+
+    status: int
+    body: bytes
+    where: str
+
+
+class Pace:
+    """At most so many requests in any minute; 0 means no limit."""
+
+    def __init__(self, per_minute: int, clock: Clock) -> None:
+        self.per_minute = per_minute
+        self.clock = clock
+        self.sent: deque[float] = deque(maxlen=max(per_minute, 1))
+
+    def wait(self) -> None:
+        """Return when the next request may go."""
+        if not self.per_minute:
+            return
+        if len(self.sent) == self.per_minute and (left := self.sent[0] + MINUTE_S - self.clock.now()) > 0:
+            self.clock.sleep(left)
+        self.sent.append(self.clock.now())
+
+
+class Http:
+    """Requests to one service, repeated while that can help."""
+
+    def __init__(
+        self,
+        base: str,
+        keys: tuple[str, str],
+        *,
+        patience: Patience | None = None,
+        clock: Clock | None = None,
+        per_minute: Mapping[str, int] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.base = address(base)
+        self.host = urlsplit(self.base).netloc
+        self.patience = patience or Patience()
+        self.clock = clock or Clock()
+        self.paces = {bucket: Pace(most, self.clock) for bucket, most in (per_minute or {}).items()}
+        self.secret = keys[1]
+        self.client = httpx.Client(
+            base_url=self.base, auth=keys, timeout=self.patience.timeout_s, transport=transport, follow_redirects=False
+        )
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.client.close()
+
+    def get(self, path: str, params: Params | None = None, bucket: str = "") -> Answer:
+        """Ask for something."""
+        return self.send("GET", path, params=params or {}, bucket=bucket)
+
+    def post(self, path: str, body: Any, *, bucket: str = "", is_repeatable: bool = True) -> Answer:
+        """Hand something in; where sending it twice would make two of it, it is only repeated if it never arrived."""
+        return self.send("POST", path, body=body, bucket=bucket, is_repeatable=is_repeatable)
+
+    def patch(self, path: str, body: Any, bucket: str = "") -> Answer:
+        """Change something."""
+        return self.send("PATCH", path, body=body, bucket=bucket)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: Any = None,
+        bucket: str = "",
+        is_repeatable: bool = True,
+    ) -> Answer:
+        """One request with its retries; raises a `RemoteError`."""
+        where = f"{method} {self.host}{path}"
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        for left in reversed(range(self.patience.tries)):
+            if pace := self.paces.get(bucket):
+                pace.wait()
+            try:
+                response = self.client.request(method, path, params=params or None, content=content, headers=headers)
+            except httpx.TransportError as error:
+                if not left or not (is_repeatable or isinstance(error, NOT_SENT)):
+                    raise Unreachable(f"{where}: {reason(error)}; is the address right, and is it running?") from None
+                wait_s = self.back_off(left)
+            else:
+                if response.is_success:
+                    return Answer(status=response.status_code, body=response.content, where=where)
+                wait_s = self.turned_down(response, where, left if is_repeatable or is_safe(response) else 0)
+            self.clock.sleep(wait_s)
+        raise AssertionError("the last try returns or raises")
+
+    def turned_down(self, response: httpx.Response, where: str, left: int) -> float:
+        """Seconds to wait before asking again; raises where that is no use."""
+        status, said = response.status_code, self.hushed(response)
+        if status not in RETRIED:
+            raise refusal(status, where, said, response.headers.get("location", ""))
+        asked_s = retry_after(response)
+        wait_s = self.back_off(left) if asked_s is None else asked_s
+        if not left or wait_s > self.patience.most_wait_s:
+            waiting = f"it asks to wait {asked_s:.0f} s" if asked_s else "try again later"
+            raise Busy(f"{where}: answered {status} {said}; {waiting}", asked_s)
+        return wait_s
+
+    def back_off(self, left: int) -> float:
+        """Twice as long after each try, somewhat spread."""
+        wait_s = self.patience.first_wait_s * 2.0 ** (self.patience.tries - 1 - left)
+        return min(wait_s * (0.75 + self.clock.jitter() / 2), self.patience.most_wait_s)
+
+    def hushed(self, response: httpx.Response) -> str:
+        """What the service said, on one line, without our key."""
+        said = response.content[: 4 * MOST_SAID].decode("utf-8", "replace")
+        try:
+            message = msgspec.json.decode(response.content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            message = None
+        if isinstance(message, dict) and isinstance(message.get("message"), str):
+            detail = message.get("error")
+            said = message["message"] + (f" {msgspec.json.encode(detail).decode()}" if detail else "")
+        said = " ".join(said.split())[:MOST_SAID]
+        return said.replace(self.secret, "***") if self.secret else said
+
+
+def address(given: str) -> str:
+    """A service's address without a path's last slash, a query or a key in it."""
+    try:
+        parts = urlsplit(given.strip())
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise BadInput("the address of the service can't be read; give one such as https://host.example") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        said = re.sub(r"//[^/@]*@", "//***@", given.strip())[:100]
+        raise BadInput(f"{said!r} is no address of a service; give one such as https://host.example")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return urlunsplit((parts.scheme, f"{host}{port}", parts.path.rstrip("/"), "", ""))
+
+
+def refusal(status: int, where: str, said: str, location: str) -> Refused:
+    """The error for an answer that more tries won't change."""
+    why = f"{where}: answered {status} {said}".rstrip()
+    if status in (401, 403):
+        return NotAllowed(f"{why}; check the keys and that they belong to this host", status, said)
+    if status == 404:
+        return NotThere(why, status, said)
+    if 300 <= status < 400:
+        return Refused(f"{why}; it leads to {location[:200]!r}: give that host instead", status, said)
+    return Refused(why, status, said)
+
+
+def is_safe(response: httpx.Response) -> bool:
+    """Whether a request that was turned down was surely not carried out."""
+    return response.status_code in TURNED_AWAY
+
+
+def retry_after(response: httpx.Response) -> float | None:
+    """Seconds that the service asks to wait: a number, or a date."""
+    given = response.headers.get("retry-after", "").strip()
+    if not given:
+        return None
+    try:
+        seconds = float(given)
+    except ValueError:
+        try:
+            at = parsedate_to_datetime(given)
+        except ValueError:
+            return None
+        seconds = (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if seconds == seconds else None
+
+
+def reason(error: httpx.TransportError) -> str:
+    """Why there was no answer, in a few words."""
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()
+    return f"{kind} ({' '.join(str(error).split())[:120]})" if str(error) else kind
+
+
+def decoded(answer: Answer, kind: type[T]) -> T:
+    """An answer's body as the type it should have."""
+    try:
+        return msgspec.json.decode(answer.body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = str(error)[:160]
+    raise Garbled(f"{answer.where}: an answer of another form than promised ({said}); is it the right address?")

@@ -1,0 +1,35 @@
+"""Langfuse: sessions read out of it, scores written into it.
+
+`connect` gives a `Client`; `setup` ensures score configs, `pull` writes sessions as files that `sources.langfuse`
+reads, `write` stores scores exactly once and reads them back, `status` says what is at the other end.
+
+Takes clean values (`ScoreWrite`, `ScoreConfig`) and gives reports; knows neither profiles nor the store; imports types,
+errors, http, and the records of its own source. `docs/concepts/langfuse.md` tells why things are done this way.
+"""
+
+from assay.langfuse.client import Client, Status, connect, status
+from assay.langfuse.configs import Config, ScoreConfig, SetupReport, setup
+from assay.langfuse.pulling import Pulled, PullReport, pull
+from assay.langfuse.scores import ScoreWrite, digest_of, id_of
+from assay.langfuse.writing import NotStored, Plan, WriteReport, write
+
+__all__ = [
+    "Client",
+    "Config",
+    "NotStored",
+    "Plan",
+    "PullReport",
+    "Pulled",
+    "ScoreConfig",
+    "ScoreWrite",
+    "SetupReport",
+    "Status",
+    "WriteReport",
+    "connect",
+    "digest_of",
+    "id_of",
+    "pull",
+    "setup",
+    "status",
+    "write",
+]

@@ -1,0 +1,124 @@
+"""Who is at the other end: address and keys, the server's version, and which of its two generations answers."""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+from urllib.parse import urlsplit
+
+import httpx
+from msgspec import Struct
+
+from assay.errors import BadInput
+from assay.http import Clock, Http, NotThere, Patience, Refused, decoded
+
+GENERAL, INGESTION, LEGACY = "general", "ingestion", "legacy"
+FREE = {GENERAL: 30, INGESTION: 1000, LEGACY: 15}
+"""Requests a minute that Langfuse Cloud's free plan allows; a server of one's own has no limits."""
+NUMBERS = re.compile(r"(\d+)\.(\d+)")
+ARRAYS_SINCE = (4, 59)
+"""From here on scores are handed in as a list, each with its own timestamp."""
+MODERN_SINCE = (4, 0)
+
+Generation = Literal["v4", "v3"]
+
+
+class Health(Struct, frozen=True):
+    status: str = ""
+    version: str = ""
+
+
+class Organization(Struct, frozen=True):
+    name: str = ""
+
+
+class Project(Struct, frozen=True):
+    id: str = ""
+    name: str = ""
+
+
+class Projects(Struct, frozen=True):
+    data: list[Project] = []
+
+
+class Client:
+    """A Langfuse project, and what is known of the server that holds it."""
+
+    def __init__(self, http: Http, is_cloud: bool) -> None:
+        self.http = http
+        self.is_cloud = is_cloud
+        self.version = ""
+        self.generation: Generation = "v4"
+        self.takes_lists: bool = is_cloud
+        """Whether scores are handed in as a list; a server that says otherwise is believed."""
+
+    def probe(self) -> None:
+        """Ask for the version, which tells what the server understands."""
+        self.version = decoded(self.http.get("/api/public/health"), Health).version
+        if found := NUMBERS.search(self.version):
+            numbers = int(found[1]), int(found[2])
+            self.generation = "v4" if numbers >= MODERN_SINCE else "v3"
+            self.takes_lists = numbers >= ARRAYS_SINCE
+
+    @property
+    def host(self) -> str:
+        """The server, for messages and folders."""
+        return self.http.host
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    """What is at the other end."""
+
+    host: str
+    version: str
+    generation: Generation
+    project: str
+    project_id: str
+    writes: Literal["list", "ingestion"]
+    """How scores are handed in."""
+    per_minute: int
+    """Requests a minute that we allow ourselves; 0: as many as there are."""
+
+
+def connect(
+    env: Mapping[str, str],
+    *,
+    patience: Patience | None = None,
+    clock: Clock | None = None,
+    per_minute: Mapping[str, int] | None = None,
+    transport: httpx.BaseTransport | None = None,
+) -> Client:
+    """A client for the project that the environment names; asks the server for its version."""
+    host = env.get("LANGFUSE_HOST") or env.get("LANGFUSE_BASE_URL") or ""
+    keys = env.get("LANGFUSE_PUBLIC_KEY", ""), env.get("LANGFUSE_SECRET_KEY", "")
+    named = {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": keys[0], "LANGFUSE_SECRET_KEY": keys[1]}
+    if missing := [name for name, value in named.items() if not value]:
+        where = "; the host is such as https://cloud.langfuse.com" if "LANGFUSE_HOST" in missing else ""
+        raise BadInput(
+            f"no {' and no '.join(missing)} in the environment: set what Langfuse's project settings show{where}"
+        )
+    name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
+    is_cloud = name == "langfuse.com" or name.endswith(".langfuse.com")
+    allowed = (FREE if is_cloud else {}) if per_minute is None else per_minute
+    http = Http(host, keys, patience=patience, clock=clock, per_minute=allowed, transport=transport)
+    client = Client(http, is_cloud)
+    try:
+        client.probe()
+    except NotThere as error:
+        raise Refused(f"{error}; this does not seem to be a Langfuse server", error.status) from None
+    return client
+
+
+def status(client: Client) -> Status:
+    """Version, project and habits of the other end; proves that the keys fit."""
+    found = decoded(client.http.get("/api/public/projects", bucket=GENERAL), Projects)
+    project = found.data[0] if found.data else Project()
+    pace = client.http.paces.get(GENERAL)
+    return Status(
+        host=client.host,
+        version=client.version,
+        generation=client.generation,
+        project=project.name,
+        project_id=project.id,
+        writes="list" if client.takes_lists else "ingestion",
+        per_minute=pace.per_minute if pace else 0,
+    )

@@ -1,0 +1,151 @@
+"""Rows of Langfuse as records of ours: one shape for both APIs, each once, in reading order."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.sources.langfuse.records import END, Record, number, rows, table, word
+
+DIGITS = re.compile(r"(\d+)")
+ADOPTING = frozenset({"SPAN", "AGENT", "CHAIN"})
+
+
+def v2_record(row: dict[str, Any]) -> Record | None:
+    """A row of `v2/observations`, where texts are raw; `None` for one without an id."""
+    return record(row, read_text(row.get("input")), read_text(row.get("output")))
+
+
+def v3_record(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
+    """A row of `observations`, where texts are parsed and the trace stands apart."""
+    known = {
+        "traceName": trace.get("name"),
+        "tags": trace.get("tags"),
+        "sessionId": trace.get("sessionId"),
+        "userId": trace.get("userId"),
+        "traceId": trace.get("id"),
+    }
+    return record(
+        known | {key: value for key, value in row.items() if value is not None}, row.get("input"), row.get("output")
+    )
+
+
+def record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
+    """The parts of a row that sessions are read from."""
+    of, trace, at = word(row.get("id")), word(row.get("traceId")), word(row.get("startTime"))
+    if not of or not at:
+        return None
+    usage = table(row.get("usageDetails")) or table(row.get("usage"))
+    return Record(
+        type=word(row.get("type")),
+        trace=trace or of,
+        trace_name=word(row.get("traceName")),
+        id=of,
+        parent=word(row.get("parentObservationId")),
+        name=word(row.get("name")),
+        at=at,
+        ended_at=word(row.get("endTime")),
+        level=word(row.get("level")) if row.get("level") != "DEFAULT" else "",
+        said=word(row.get("statusMessage")),
+        model=word(row.get("model")) or word(row.get("providedModelName")),
+        usage={key: count for key, value in usage.items() if (count := number(value))},
+        input=given,
+        output=gave,
+        metadata=useful(table(read_text(row.get("metadata")))),
+        tags=tuple(tag for tag in rows(row.get("tags")) if isinstance(tag, str)),
+        version=word(row.get("version")),
+        user=word(row.get("userId")),
+    )
+
+
+def useful(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Metadata without what every row repeats of the exporter."""
+    quiet = ("scope", "resourceAttributes")
+    return {key: value for key, value in metadata.items() if key.split(".")[0] not in quiet}
+
+
+def read_text(value: Any) -> Any:
+    """What a raw text holds: JSON where it is an object, a list or a string, else the text itself."""
+    if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
+        return value if value != "" else None
+    try:
+        return msgspec.json.decode(value)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return value
+
+
+def trace_root(trace: dict[str, Any], found: Sequence[Record]) -> Record | None:
+    """A trace's own input and output as a root, where no observation is one; v4 shows old traces in the same way."""
+    orphans = [one for one in found if not one.parent]
+    has_root = len(orphans) == 1 and (orphans[0].type in ADOPTING or len(found) == 1)
+    given, gave = trace.get("input"), trace.get("output")
+    of = word(trace.get("id"))
+    if has_root or not of or (given is None and gave is None and found):
+        return None
+    for one in orphans:
+        one.parent = f"t-{of}"
+    made = {"id": f"t-{of}", "type": "SPAN", "startTime": trace.get("timestamp"), "metadata": trace.get("metadata")}
+    return v3_record({**made, "name": trace.get("name"), "input": given, "output": gave}, trace)
+
+
+def each_once(records: Iterable[Record]) -> dict[tuple[str, str], Record]:
+    """The records by trace and id; of two the one that says more, else the later one."""
+    found: dict[tuple[str, str], Record] = {}
+    for one in records:
+        known = found.get((one.trace, one.id))
+        if known is None or said(one) >= said(known):
+            found[one.trace, one.id] = one
+    return found
+
+
+def said(one: Record) -> tuple[bool, bool, int]:
+    """How complete a record is."""
+    return bool(one.ended_at), one.output is not None, sum(one.usage.values())
+
+
+def in_order(records: Iterable[Record]) -> Iterator[Record]:
+    """Traces by the time at which they began; in each, parents before children, and what the root gave at its end."""
+    traces: dict[str, list[Record]] = {}
+    for one in records:
+        traces.setdefault(one.trace, []).append(one)
+    for trace in sorted(traces.values(), key=lambda some: (min(one.at for one in some), some[0].trace)):
+        yield from in_tree(trace)
+
+
+def in_tree(trace: list[Record]) -> Iterator[Record]:
+    """One trace as a tree, depth first; what hangs on nothing, or on itself, is a root too."""
+    ids = {one.id for one in trace}
+    children: dict[str, list[Record]] = {}
+    for one in sorted(trace, key=place):
+        children.setdefault(one.parent if one.parent in ids and one.parent != one.id else "", []).append(one)
+    left = {one.id: one for one in sorted(trace, key=place)}
+    while left:
+        roots = [one for one in children.get("", ()) if one.id in left] or [next(iter(left.values()))]
+        stack = list(reversed(roots))
+        while stack:
+            one = stack.pop()
+            if one.type != END and left.pop(one.id, None) is None:
+                continue
+            yield replace(one, output=None) if is_turn(one) else one
+            if is_turn(one):
+                stack.append(end_of(one))
+            stack += reversed(children.get(one.id, []))
+
+
+def place(one: Record) -> tuple[str, tuple[tuple[bool, int, str], ...], str]:
+    """By time; those of one millisecond by their names, in which 10 comes after 9."""
+    parts = tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in DIGITS.split(one.name[:80]))
+    return one.at, parts, one.id
+
+
+def is_turn(one: Record) -> bool:
+    """Whether it is a root around others, whose output is the last word of the trace."""
+    return not one.parent and one.type in ADOPTING and one.output is not None
+
+
+def end_of(one: Record) -> Record:
+    """The last line of a trace: what its root gave."""
+    at = one.ended_at or one.at
+    return Record(type=END, trace=one.trace, id=f"{one.id}/end", parent=one.id, at=at, output=one.output)

@@ -1,0 +1,178 @@
+"""Sessions out of Langfuse into files, one for each, written whole or not at all."""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.errors import BadInput
+from assay.http import NotAllowed, RemoteError
+from assay.langfuse.client import Client
+from assay.langfuse.observations import each_once, in_order
+from assay.langfuse.reading import observations, sessions_since
+from assay.langfuse.scores import moment
+from assay.sources.langfuse.records import END, SESSION, Record
+from assay.types import Value
+
+UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
+LONGEST_NAME = 80
+DECODE = msgspec.json.Decoder(Record)
+
+
+class Pulled(Value, frozen=True):
+    """A session that was read."""
+
+    session: str
+    path: str
+    traces: int
+    observations: int
+    repeated: int = 0
+    """Rows that came more than once."""
+    began_at: str = ""
+    ended_at: str = ""
+    """When the last of it ended; Langfuse does not say whether more will come."""
+    is_changed: bool = True
+    """The file is not as it was."""
+    has_text: bool = True
+    """Anybody's words are in it; without them there is nothing to judge."""
+
+
+class PullReport(Value, frozen=True):
+    """What was pulled."""
+
+    pulled: tuple[Pulled, ...] = ()
+    empty: tuple[str, ...] = ()
+    """Sessions of which Langfuse has nothing (yet)."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Sessions that could not be read, and why."""
+
+
+def pull(
+    client: Client,
+    folder: Path,
+    sessions: Sequence[str] = (),
+    *,
+    since: str = "",
+    told: Callable[[str], None] = lambda _session: None,
+) -> PullReport:
+    """Write sessions, those given or all in which something began since a time, below `folder`/<host>.
+
+    `told` is called with each session that is done.
+    """
+    if since and moment(since) is None:
+        raise BadInput(f"{since!r} is no time with a zone; give one such as 2026-11-01T00:00:00Z")
+    wanted = list(dict.fromkeys([*sessions, *(sessions_since(client, since) if since else ())]))
+    pulled, empty, failed = [], [], []
+    for session in wanted:
+        try:
+            found = one_session(client, folder, session)
+        except NotAllowed:
+            raise
+        except RemoteError as error:
+            failed.append((session, str(error)))
+        else:
+            if found:
+                pulled.append(found)
+            else:
+                empty.append(session)
+        told(session)
+    return PullReport(pulled=tuple(pulled), empty=tuple(empty), failed=tuple(failed))
+
+
+def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
+    """Read a session and bring its file up to date: what the server has since deleted stays in it."""
+    path = file_of(folder, client.host, session)
+    rows = observations(client, session)
+    fresh = each_once(rows)
+    if not fresh:
+        return None
+    kept = before(path)
+    known = each_once(kept) | fresh
+    ordered = list(in_order(known.values()))
+    lines = [msgspec.json.encode(one) for one in ordered]
+    digest = blake2b(b"\n".join(lines), digest_size=16).hexdigest()
+    began = min(one.at for one in ordered)
+    head = Record(type=SESSION, session=session, host=client.host, digest=digest, at=began, version=version(ordered))
+    is_changed = written(path, b"\n".join([encoded(head), *lines]) + b"\n")
+    return Pulled(
+        session=session,
+        path=str(path),
+        traces=len({one.trace for one in known.values()}),
+        observations=len(known),
+        repeated=len(rows) - len(fresh),
+        began_at=began,
+        ended_at=max(one.ended_at or one.at for one in ordered),
+        is_changed=is_changed,
+        has_text=any(has_text(one) for one in known.values()),
+    )
+
+
+def encoded(head: Record) -> bytes:
+    """The first line, with the two fields first by which its file is known."""
+    rest = msgspec.to_builtins(head)
+    return msgspec.json.encode({"langfuse": head.langfuse, "type": head.type} | rest)
+
+
+def version(records: Iterable[Record]) -> str:
+    return next((one.version for one in records if one.version), "")
+
+
+def has_text(one: Record) -> bool:
+    """Whether somebody's words came along."""
+    told = one.metadata.get("attributes.user_prompt") or _nested(one.metadata).get("user_prompt")
+    return one.input is not None or one.output is not None or told not in (None, "", "<REDACTED>")
+
+
+def _nested(metadata: Mapping[str, object]) -> Mapping[str, object]:
+    found = metadata.get("attributes")
+    return found if isinstance(found, dict) else {}
+
+
+def file_of(folder: Path, host: str, session: str) -> Path:
+    """Where a session is kept: names that a file can't have are spelled otherwise, and told apart."""
+    return folder / safe(host) / f"{safe(session)}.jsonl"
+
+
+def safe(name: str) -> str:
+    """A name that any file system takes."""
+    plain = UNSAFE.sub("_", name)[:LONGEST_NAME].strip(".") or "_"
+    if plain == name and plain == plain.lower():
+        return plain
+    return f"{plain}-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
+
+
+def before(path: Path) -> list[Record]:
+    """The observations in a file that was pulled earlier; one that can't be read is made anew."""
+    try:
+        lines = path.read_bytes().splitlines()
+        found = [DECODE.decode(line) for line in lines[1:]]
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return []
+    ends = {(one.trace, one.parent): one.output for one in found if one.type == END}
+    rows = [one for one in found if one.type != END]
+    return [replace(one, output=ends[one.trace, one.id]) if (one.trace, one.id) in ends else one for one in rows]
+
+
+def written(path: Path, content: bytes) -> bool:
+    """Put the content in place in one step, readable by its owner alone; whether anything changed."""
+    try:
+        if path.is_file() and path.read_bytes() == content:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(prefix=".pull-", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInput(f"{path}: can't be written: {error.strerror}; give another folder") from None
+    return True

@@ -1,0 +1,163 @@
+"""A score on its way to Langfuse: its identity, its payload, and what is wrong with it.
+
+Langfuse keeps a row for each (day of the timestamp, name, id). So the id is a hash of what the score is about, and
+the timestamp is given once and for all: best the beginning of the session, which no later turn moves.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import blake2b
+from math import isclose, isfinite
+from typing import Any
+
+import msgspec
+
+from assay.langfuse.configs import Config, DataType, labels, wording
+from assay.types import Clean, Value
+
+MARK = "assay"
+"""Key in the metadata of every score of ours; its value tells what was last written."""
+LONGEST_NAME, LONGEST_COMMENT, LARGEST = 35, 100_000, 900_000
+WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)")
+
+
+class ScoreWrite(Value, frozen=True):
+    """A score to be written."""
+
+    session: str
+    name: str
+    data_type: DataType
+    value: float | str | bool
+    """A number, a category's label, or a truth value."""
+    timestamp: str
+    """With its time zone; the same each time the score is written."""
+    trace: str = ""
+    """Written on this trace of the session instead of on the session."""
+    of: str = ""
+    """What else tells it from another score of that name, such as the profile."""
+    comment: Clean = Clean("")
+    metadata: dict[str, Any] = {}
+    """Its texts are clean too."""
+    config_id: str = ""
+
+
+def id_of(score: ScoreWrite) -> str:
+    """The id: the same on every day, in every process; no comma, by which Langfuse would split it."""
+    identity = msgspec.json.encode([score.session, score.trace, score.name, score.of])
+    return f"assay-{blake2b(identity, digest_size=16).hexdigest()}"
+
+
+def digest_of(score: ScoreWrite) -> str:
+    """Changes with everything that is written but the timestamp."""
+    told = [score.name, score.data_type, plain_value(score), score.comment, score.metadata, score.config_id]
+    return f"d-{blake2b(msgspec.json.encode(told, order='deterministic'), digest_size=12).hexdigest()}"
+
+
+def plain_value(score: ScoreWrite) -> float | str:
+    """The value as Langfuse takes it: a truth value is 1 or 0."""
+    return int(score.value) if isinstance(score.value, bool) else score.value
+
+
+def body(score: ScoreWrite) -> dict[str, Any]:
+    """The whole payload, each time: what is left out would stay as it was."""
+    target = {"traceId": score.trace} if score.trace else {"sessionId": score.session}
+    found: dict[str, Any] = {
+        "id": id_of(score),
+        **target,
+        "name": score.name,
+        "value": plain_value(score),
+        "dataType": score.data_type,
+        "comment": score.comment,
+        "metadata": score.metadata | {MARK: digest_of(score)},
+    }
+    return found | ({"configId": score.config_id} if score.config_id else {})
+
+
+def moment(timestamp: str) -> datetime | None:
+    """The timestamp as a time, if it is one with a zone."""
+    try:
+        return datetime.fromisoformat(timestamp) if WITH_ZONE.fullmatch(timestamp) else None
+    except ValueError:
+        return None
+
+
+def stamp(timestamp: str) -> str:
+    """The timestamp as Langfuse writes it."""
+    at = moment(timestamp)
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else timestamp
+
+
+def fault(score: ScoreWrite, configs: Mapping[str, Config]) -> str:
+    """Why this score can't be written; empty where it can.
+
+    A server accepts a score against its config and drops it without a word, so all that it checks is checked here.
+    """
+    if not score.session or not score.name:
+        return "it has no session or no name"
+    if len(score.name) > LONGEST_NAME or "," in score.name:
+        return f"its name has more than {LONGEST_NAME} characters or a comma"
+    if moment(score.timestamp) is None:
+        return f"its timestamp {score.timestamp!r} is no time with a zone"
+    if wrong := fault_of_value(score):
+        return wrong
+    if len(score.comment) > LONGEST_COMMENT or len(msgspec.json.encode(body(score))) > LARGEST:
+        return "its comment or metadata are too large"
+    return fault_by_config(score, configs[score.config_id]) if score.config_id in configs else unknown_config(score)
+
+
+def unknown_config(score: ScoreWrite) -> str:
+    return f"there is no score config {score.config_id}; run setup again" if score.config_id else ""
+
+
+def fault_of_value(score: ScoreWrite) -> str:
+    """Whether the value is of its type."""
+    value = score.value
+    if score.data_type == "BOOLEAN":
+        return (
+            "" if value in (0, 1) and not isinstance(value, str) else f"its value {value!r} is neither true nor false"
+        )
+    if score.data_type == "CATEGORICAL":
+        return "" if isinstance(value, str) and value else f"its value {value!r} is no category"
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return "" if is_number else f"its value {value!r} is no finite number"
+
+
+def fault_by_config(score: ScoreWrite, config: Config) -> str:
+    """What the config has against it."""
+    if config.is_archived:
+        return f"its score config {config.id} is archived; restore it in Langfuse or run setup again"
+    if config.name != score.name:
+        return f"its score config {config.id} is called {config.name!r}"
+    if config.data_type != score.data_type:
+        return f"its score config {config.id} is {config.data_type}"
+    allowed = wording(config.data_type, config.min_value, config.max_value, labels(config))
+    outside = f"its value {score.value!r} is not in {allowed} of its score config"
+    if score.data_type == "CATEGORICAL":
+        return "" if score.value in labels(config) else outside
+    if score.data_type == "NUMERIC" and not isinstance(score.value, str):
+        low = config.min_value is not None and score.value < config.min_value
+        high = config.max_value is not None and score.value > config.max_value
+        return outside if low or high else ""
+    return ""
+
+
+class Row(Value, frozen=True):
+    """A score as Langfuse has it."""
+
+    id: str
+    name: str
+    value: float | str | bool | None
+    timestamp: str
+    written: str
+    """What our mark in its metadata says."""
+
+
+def is_there(score: ScoreWrite, row: Row | None) -> bool:
+    """Whether a row is just what was written."""
+    if row is None or row.name != score.name or row.written != digest_of(score):
+        return False
+    given, kept = plain_value(score), row.value
+    if isinstance(given, str) or isinstance(kept, str) or kept is None:
+        return given == kept
+    return isclose(given, float(kept), rel_tol=1e-9, abs_tol=1e-12)

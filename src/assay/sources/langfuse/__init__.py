@@ -1,0 +1,31 @@
+"""Sessions pulled from Langfuse: `<data folder>/langfuse/<host>/<session>.jsonl`, as `assay.langfuse` writes them.
+
+Claude Code arrives there in three shapes: traces of its hook (a span for each turn), its own OpenTelemetry spans
+(`claude_code.*`), and the generations of a proxy (each with all messages so far). All become the same events.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from assay.sources.langfuse.reader import Reader
+from assay.sources.langfuse.records import Record
+
+__all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
+
+AGENT = "langfuse"
+VERSION = 1
+
+MARK = re.compile(rb'\s*\{\s*"langfuse"\s*:\s*\d+\s*,\s*"type"\s*:\s*"session"')
+
+
+def roots(env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001 (asked of every source)
+    """Where pulled sessions are put."""
+    return [user_data_path("assay") / "langfuse"]
+
+
+def claims(head: bytes) -> bool:
+    """The line that every pulled session begins with."""
+    return bool(MARK.match(head.removeprefix(b"\xef\xbb\xbf")))

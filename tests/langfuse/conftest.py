@@ -1,0 +1,33 @@
+"""A stand-in for each test, whose traffic must have been as the specification says."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from assay.langfuse import Client, connect
+from tests.langfuse.standin import KEYS, Standin, Time
+
+HOST = "https://langfuse.example"
+
+
+def environment(host: str = HOST) -> dict[str, str]:
+    return {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Standin]]:
+    """Makes stand-ins of a version; in the end none may have seen or said what the specification forbids."""
+    made: list[Standin] = []
+
+    def standin(version: str = "4.16.0", time: Time | None = None) -> Standin:
+        made.append(Standin(version, time or Time()))
+        return made[-1]
+
+    yield standin
+    assert [fault for one in made for fault in one.violations] == []
+
+
+def client_of(standin: Standin, host: str = HOST, **more: Any) -> Client:
+    assert standin.time is not None
+    return connect(environment(host), clock=standin.time.clock(), transport=standin.transport(), **more)

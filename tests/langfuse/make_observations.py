@@ -1,0 +1,199 @@
+"""Rows of observations as Langfuse keeps them, in the shapes in which Claude Code arrives."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+START = datetime(2026, 11, 10, 9, tzinfo=UTC)
+MODEL = "claude-sonnet-4-5"
+Row = dict[str, Any]
+_numbers = count()
+
+
+def moment(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def raw(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def row(type: str, name: str, second: float, **more: Any) -> Row:
+    """One row with all its fields; the texts are raw, as v4 gives them."""
+    made = {
+        "id": f"o{next(_numbers):06}",
+        "traceId": "t0",
+        "startTime": moment(second),
+        "endTime": moment(second + 1),
+        "projectId": "proj1",
+        "parentObservationId": None,
+        "type": type,
+        "name": name,
+        "level": "DEFAULT",
+        "statusMessage": "",
+        "version": "",
+        "environment": "default",
+        "bookmarked": False,
+        "public": False,
+        "userId": "",
+        "sessionId": "s1",
+        "isRootObservation": not more.get("parentObservationId"),
+        "completionStartTime": None,
+        "createdAt": moment(second + 2),
+        "updatedAt": moment(second + 2),
+        "metadata": {"scope.name": "langfuse-sdk", "resourceAttributes.service.name": "hook"},
+        "model": "",
+        "internalModelId": "",
+        "modelParameters": {},
+        "usageDetails": {},
+        "costDetails": {},
+        "totalCost": 0,
+        "tags": [],
+        "release": "",
+        "traceName": "",
+    }
+    made |= more
+    made["metadata"] = made["metadata"] | more.get("metadata", {})
+    return made | {"input": raw(more.get("input")), "output": raw(more.get("output"))}
+
+
+def usage(input: int = 10, output: int = 5, **more: int) -> dict[str, int]:
+    return {"input": input, "output": output, **more}
+
+
+# --- the hook: a trace for each turn ----------------------------------------------------------------
+
+
+def hook_turn(n: int, prompt: str, *steps: Row, reply: str = "", session: str = "s1", **more: Any) -> list[Row]:
+    """A turn as the hook tells it: its root, a generation for each step, a tool for each call."""
+    second = more.pop("second", n * 100)
+    trace = {"traceId": f"{session}-turn{n}", "sessionId": session, "tags": ["claude-code"]}
+    trace["traceName"] = f"Claude Code - Turn {n}"
+    about = {"source": "claude-code", "session_id": session, "turn_number": n}
+    said = {"role": "assistant", "content": reply}
+    root = row(
+        "SPAN",
+        trace["traceName"],
+        second,
+        input={"role": "user", "content": prompt},
+        output=said,
+        metadata=about,
+        **trace,
+    )
+    root["endTime"] = moment(second + 90)
+    found, given = [root], {"role": "user", "content": prompt}
+    for k, step in enumerate([*steps, {"say": reply}], 1):
+        calls = [{"id": one["id"], "name": one["name"], "input": one["input"]} for one in step.get("calls", ())]
+        answer: Row = {"role": "assistant"} | ({"content": step["say"]} if step.get("say") else {})
+        answer |= {"tool_calls": calls} if calls else {}
+        spent = step.get("usage") or usage(cache_read_input_tokens=3, cache_creation_input_tokens=2)
+        generation = row("GENERATION", f"Claude Generation {k}", second + k, input=given, output=answer, model=MODEL)
+        generation |= trace | {"parentObservationId": root["id"], "usageDetails": spent, "isRootObservation": False}
+        found.append(generation)
+        results = []
+        for one in step.get("calls", ()):
+            about = {"tool_name": one["name"], "tool_id": one["id"]}
+            tool = row("TOOL", f"Tool: {one['name']}", second + k, input=one["input"], output=one.get("output"))
+            tool["metadata"] = tool["metadata"] | about
+            found.append(tool | trace | {"parentObservationId": generation["id"], "isRootObservation": False})
+            results.append({"tool_use_id": one["id"], "tool_name": one["name"], "output": one.get("output")})
+        given = {"role": "tool", "tool_results": results}
+    return found
+
+
+def step(*calls: Row, say: str = "", spent: dict[str, int] | None = None) -> Row:
+    return {"calls": list(calls), "say": say, "usage": spent}
+
+
+def calling(id: str, name: str, output: str | None, **input: Any) -> Row:
+    return {"id": id, "name": name, "input": input, "output": output}
+
+
+# --- Claude Code's own spans --------------------------------------------------------------------------
+
+
+def span(kind: str, second: float, parent: Row | None = None, trace: str = "n1", **attributes: Any) -> Row:
+    """A native span; its attributes stand spelled out in the metadata."""
+    told = {f"attributes.{name}": value for name, value in attributes.items()}
+    model = attributes.get("gen_ai.request.model", "")
+    type_ = {"llm_request": "GENERATION", "tool": "TOOL", "interaction": "AGENT"}.get(kind, "SPAN")
+    return row(
+        type_,
+        f"claude_code.{kind}",
+        second,
+        traceId=trace,
+        metadata=told,
+        model=model,
+        parentObservationId=parent["id"] if parent else None,
+    )
+
+
+def native_turn(n: int, prompt: str | None, text: bool = True) -> list[Row]:
+    """A prompt, a failing test run and an edit; without text only sizes and names come along."""
+    trace, second = f"n{n}", n * 100
+    told = {"user_prompt": prompt} if text else {"user_prompt": "<REDACTED>"}
+    root = span("interaction", second, trace=trace, **told, user_prompt_length=len(prompt or ""))
+    spent = {"input_tokens": 137, "output_tokens": 62, "cache_read_tokens": 10796, "cache_creation_tokens": 120}
+    asked = span(
+        "llm_request",
+        second + 1,
+        root,
+        trace,
+        **spent,
+        request_id=f"req_{n}",
+        success="true",
+        attempt=2,
+        **{"gen_ai.request.model": MODEL},
+    )
+    command = {"full_command": "pytest -q"} if text else {}
+    ran = span("tool", second + 2, root, trace, tool_name="Bash", tool_use_id=f"toolu_{n}a", **command)
+    failed = span(
+        "tool.execution",
+        second + 3,
+        ran,
+        trace,
+        tool_use_id=f"toolu_{n}a",
+        success="false",
+        error="Shell command failed",
+    )
+    edit = span("tool", second + 4, root, trace, tool_name="Edit", tool_use_id=f"toolu_{n}b", file_path="/loom/warp.py")
+    blocked = span("tool.blocked_on_user", second + 5, edit, trace, decision="reject", source="user_reject")
+    return [root, asked, ran, failed, edit, blocked]
+
+
+# --- a proxy: every request with all messages so far --------------------------------------------------
+
+
+def user(text: str) -> Row:
+    return {"role": "user", "content": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}
+
+
+def wants(id: str, name: str, **input: Any) -> Row:
+    block = {"type": "tool_use", "id": id, "name": name, "input": input}
+    return {"role": "assistant", "content": [{"type": "text", "text": f"I use {name}"}, block]}
+
+
+def gave(id: str, text: str, is_error: bool = False) -> Row:
+    return {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error}],
+    }
+
+
+def says(text: str) -> Row:
+    return {"role": "assistant", "content": [{"type": "text", "text": text}]}
+
+
+def generation(second: float, messages: list[Row], answer: Row, **more: Any) -> Row:
+    spent = more.pop("usageDetails", usage(100, 20, total=120))
+    name = {"traceId": f"p{second}", "model": MODEL, "usageDetails": spent}
+    return row("GENERATION", "litellm-anthropic_messages", second, input=messages, output=answer, **name | more)
+
+
+def trace_of(rows: list[Row], **more: Any) -> Row:
+    """The trace of some rows as v3 keeps it beside them."""
+    first = min(rows, key=lambda one: one["startTime"])
+    found = {"id": first["traceId"], "timestamp": first["startTime"], "name": first["traceName"], "tags": first["tags"]}
+    found |= {"sessionId": first["sessionId"], "release": None, "version": None, "userId": None, "public": False}
+    return found | {"environment": "default", "input": None, "output": None, "metadata": {}} | more

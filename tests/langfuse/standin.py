@@ -1,0 +1,442 @@
+"""A Langfuse server for tests: it remembers, and it does what no specification says.
+
+It drops scores that violate their config after it accepted them, shows scores late, keeps two rows for one id on two
+days, answers 207 with partial errors, 404s the endpoints of the other generation, sends rows out of order and twice.
+Everything that goes in or out is checked against the specification; `violations` must be empty in the end.
+"""
+
+import base64
+import json
+import re
+import threading
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+
+from assay.http import Clock
+from tests.langfuse import contract
+
+KEYS = ("pk-lf-loom", "sk-lf-warp")
+GONE = {"message": "This endpoint is not available on deployments running in Langfuse v4 events_only mode."}
+NO_SUCH = {"message": "Not Found"}
+LEGACY = ("/api/public/sessions", "/api/public/traces", "/api/public/observations", "/api/public/v2/scores")
+SCORE_FILTERS = frozenset(
+    """limit cursor fields id name source dataType environment configId queueId authorUserId value valueMin valueMax
+    traceId sessionId observationId experimentId fromTimestamp toTimestamp""".split()
+)
+BASIC = "name level statusMessage version environment bookmarked public userId sessionId isRootObservation".split()
+GROUPS = {
+    "core": "id traceId startTime endTime projectId parentObservationId type".split(),
+    "basic": BASIC,
+    "time": "completionStartTime createdAt updatedAt".split(),
+    "io": ["input", "output"],
+    "metadata": ["metadata"],
+    "model": "model internalModelId modelParameters".split(),
+    "usage": "usageDetails costDetails totalCost".split(),
+    "prompt": "promptId promptName promptVersion".split(),
+    "metrics": "latency timeToFirstToken".split(),
+    "trace_context": "tags release traceName".split(),
+}
+Reply = tuple[int, dict[str, str], Any]
+
+
+class Time:
+    """A clock that only moves when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.at = datetime(2026, 11, 15, 9, tzinfo=UTC)
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.at += timedelta(seconds=seconds)
+
+    def clock(self) -> Clock:
+        return Clock(sleep=self.sleep, now=lambda: self.at.timestamp(), jitter=lambda: 0.5)
+
+
+def stamp(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def refused(message: str) -> Reply:
+    return 400, {}, {"message": "Invalid request data", "error": [{"code": "custom", "path": [], "message": message}]}
+
+
+class Standin:
+    """The server; `time` is None for the real clock."""
+
+    def __init__(self, version: str = "4.16.0", time: Time | None = None) -> None:
+        self.version = version
+        numbers = re.findall(r"\d+", version)
+        self.numbers = (int(numbers[0]), int(numbers[1])) if numbers else (4, 60)
+        self.time = time
+        self.late_s = 0.0
+        self.observations: list[dict[str, Any]] = []
+        self.traces: list[dict[str, Any]] = []
+        self.configs: list[dict[str, Any]] = []
+        self.scores: dict[tuple[str, str, str], dict[str, Any]] = {}
+        """Rows by day, name and id, as the database orders them."""
+        self.first: dict[str, dict[str, Any]] = {}
+        """First events by id, which later writes are merged with, until they are deleted after 30 days."""
+        self.planned: list[Reply | Exception] = []
+        """What to answer next, whatever is asked (health apart)."""
+        self.event_faults: dict[str, tuple[int, str]] = {}
+        """Names of scores that ingestion answers with an error, for one time."""
+        self.dropped: set[str] = set()
+        """Names of scores that are accepted and lost."""
+        self.log: list[tuple[str, str, dict[str, str], Any]] = []
+        self.violations: list[str] = []
+        self.lock = threading.RLock()
+
+    @property
+    def is_modern(self) -> bool:
+        return self.numbers >= (4, 0)
+
+    @property
+    def takes_lists(self) -> bool:
+        return self.numbers >= (4, 59)
+
+    def now(self) -> datetime:
+        return self.time.at if self.time else datetime.now(UTC)
+
+    def asked(self, path: str) -> list[dict[str, str]]:
+        return [query for _, there, query, _ in self.log if there == f"/api/public/{path}"]
+
+    # --- the way in and out -----------------------------------------------------------------------
+
+    def answer(self, method: str, url: str, headers: dict[str, str], content: bytes) -> Reply:
+        parts = urlsplit(url)
+        path, query = parts.path, dict(parse_qsl(parts.query, keep_blank_values=True))
+        body = json.loads(content) if content else None
+        with self.lock:
+            self.log.append((method, path, query, body))
+            if path != "/api/public/health":
+                known = base64.b64encode(":".join(KEYS).encode()).decode()
+                if headers.get("authorization") != f"Basic {known}":
+                    return 401, {}, {"message": "Invalid credentials. Confirm that you've configured the correct host."}
+                if self.planned:
+                    planned = self.planned.pop(0)
+                    if isinstance(planned, Exception):
+                        raise planned
+                    return planned
+            self.violations += contract.request_faults(method, path, query, body)
+            status, more, found = self.route(method, path, query, body)
+            if status < 300:
+                self.violations += contract.answer_faults(method, path, status, found)
+            return status, more, found
+
+    def route(self, method: str, path: str, query: dict[str, str], body: Any) -> Reply:
+        name = path.removeprefix("/api/public/")
+        if path.startswith(LEGACY) and self.is_modern:
+            return 404, {}, GONE
+        if name == "v2/observations" and not self.is_modern:
+            return 404, {}, NO_SUCH
+        if name == "v3/scores" and self.numbers < (3, 179):
+            return 404, {}, NO_SUCH
+        ways = {
+            ("GET", "health"): lambda: (200, {}, {"status": "OK", "version": self.version}),
+            ("GET", "projects"): self.projects,
+            ("GET", "v2/observations"): lambda: self.v2_observations(query),
+            ("GET", "observations"): lambda: self.v3_observations(query),
+            ("GET", "traces"): lambda: self.v3_traces(query),
+            ("GET", "sessions"): lambda: self.v3_sessions(query),
+            ("GET", "score-configs"): lambda: self.list_configs(query),
+            ("POST", "score-configs"): lambda: self.create_config(body),
+            ("POST", "scores"): lambda: self.post_scores(body),
+            ("POST", "ingestion"): lambda: self.ingest(body),
+            ("GET", "v3/scores"): lambda: self.v3_scores(query),
+            ("GET", "v2/scores"): lambda: self.v2_scores(query),
+        }
+        if (method, name) in ways:
+            return ways[method, name]()
+        if method == "PATCH" and name.startswith("score-configs/"):
+            return self.change_config(name.rpartition("/")[2], body)
+        return 404, {}, NO_SUCH
+
+    def projects(self) -> Reply:
+        organization = {"id": "org1", "name": "weavers"}
+        return 200, {}, {"data": [{"id": "proj1", "name": "loom", "organization": organization, "metadata": {}}]}
+
+    # --- observations -----------------------------------------------------------------------------
+
+    def v2_observations(self, query: dict[str, str]) -> Reply:
+        limit = int(query.get("limit", 50))
+        if limit > 1000:
+            return refused("Too big: expected number to be <=1000")
+        if query.get("parseIoAsJson") == "true":
+            return refused("parseIoAsJson=true is no longer supported on the v2 observations endpoint.")
+        rows = [row for row in self.observations if is_wanted(row, query)]
+        rows.sort(
+            key=lambda row: (row["startTime"], blake2b(row["traceId"].encode()).digest(), row["id"]), reverse=True
+        )
+        begin = json.loads(base64.b64decode(query["cursor"]))["n"] if query.get("cursor") else 0
+        page = rows[begin : begin + limit]
+        groups = ["core", *query.get("fields", "core,basic").split(",")]
+        names = {name for group in groups for name in GROUPS.get(group, ())}
+        prices = dict.fromkeys(("modelId", "inputPrice", "outputPrice", "totalPrice"))
+        found = [{name: row[name] for name in row if name in names} | prices for row in page]
+        meta = {}
+        if begin + limit < len(rows):
+            last = {"lastStartTimeTo": page[-1]["startTime"], "lastTraceId": page[-1]["traceId"]}
+            last |= {"lastId": page[-1]["id"], "n": begin + limit}
+            meta = {"cursor": base64.b64encode(json.dumps(last).encode()).decode()}
+        return 200, {}, {"data": found, "meta": meta}
+
+    def v3_observations(self, query: dict[str, str]) -> Reply:
+        rows = [v3_row(row) for row in self.observations if row["traceId"] == query.get("traceId", row["traceId"])]
+        return paged(rows, query)
+
+    def v3_traces(self, query: dict[str, str]) -> Reply:
+        rows = [row for row in self.traces if row["sessionId"] == query.get("sessionId", row["sessionId"])]
+        more = {"htmlPath": "/t", "latency": 1.0, "totalCost": 0.0, "observations": [], "scores": []}
+        return paged([row | more for row in rows], query)
+
+    def v3_sessions(self, query: dict[str, str]) -> Reply:
+        found: dict[str, str] = {}
+        for row in sorted(self.traces, key=lambda row: row["timestamp"]):
+            found.setdefault(row["sessionId"], row["timestamp"])
+        rows = [
+            {"id": session, "createdAt": at, "projectId": "proj1", "environment": "default"}
+            for session, at in found.items()
+            if at >= query.get("fromTimestamp", "")
+        ]
+        return paged(rows, query)
+
+    # --- configs ----------------------------------------------------------------------------------
+
+    def list_configs(self, query: dict[str, str]) -> Reply:
+        if int(query.get("limit", 50)) > 100:
+            return refused("Too big: expected number to be <=100")
+        return paged(list(reversed(self.configs)), query)
+
+    def create_config(self, body: dict[str, Any]) -> Reply:
+        if len(body["name"]) > 35 or not re.fullmatch(r"[\w .()-]+", body["name"]):
+            return refused("Name contains invalid characters")
+        if body["dataType"] != "NUMERIC" and ("minValue" in body or "maxValue" in body):
+            return refused("min and max only for NUMERIC")
+        at = stamp(self.now() + timedelta(milliseconds=len(self.configs)))
+        made = {"id": f"cfg-{len(self.configs)}", "isArchived": False, "description": None, "createdAt": at}
+        made |= {"updatedAt": at, "projectId": "proj1", "minValue": None, "maxValue": None, "categories": None}
+        self.configs.append(made | body)
+        return 200, {}, self.configs[-1]
+
+    def change_config(self, id: str, body: dict[str, Any]) -> Reply:
+        for config in self.configs:
+            if config["id"] == id:
+                config.update(body)
+                return 200, {}, config
+        return 404, {}, NO_SUCH
+
+    # --- scores -----------------------------------------------------------------------------------
+
+    def post_scores(self, body: Any) -> Reply:
+        if not isinstance(body, list):
+            if why := fault_of(body):
+                return refused(why)
+            self.work(body, stamp(self.now()))
+            return 200, {}, {"id": body.get("id") or "made"}
+        if not self.takes_lists:
+            return refused("Invalid input: expected object, received array")
+        errors = []
+        for one in body:
+            why = fault_of(one) or self.event_faults.pop(one["name"], (0, ""))[1]
+            if why:
+                errors.append({"message": why})
+            else:
+                self.work(one, one.get("timestamp") or stamp(self.now()))
+        if errors:
+            return 207, {}, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": errors}
+        return 202, {}, {"message": "Accepted"}
+
+    def ingest(self, body: dict[str, Any]) -> Reply:
+        successes, errors = [], []
+        for event in body["batch"]:
+            status, why = 400, ""
+            if event["type"] not in ("score-create", "sdk-log") and self.is_modern:
+                why = "Event type not accepted"
+            elif event["type"] == "score-create":
+                why = fault_of(event["body"])
+                if event["body"]["name"] in self.event_faults:
+                    status, why = self.event_faults.pop(event["body"]["name"])
+            if why:
+                errors.append({"id": event["id"], "status": status, "message": why, "error": "[]"})
+                continue
+            successes.append({"id": event["id"], "status": 201})
+            if event["type"] == "score-create":
+                self.work(event["body"], event["timestamp"])
+        return 207, {}, {"successes": successes, "errors": errors}
+
+    def work(self, body: dict[str, Any], at: str) -> None:
+        """What the worker makes of a score that was accepted: a row, or nothing."""
+        config = next((one for one in self.configs if one["id"] == body.get("configId")), None)
+        if body["name"] in self.dropped or (body.get("configId") and not is_allowed(body, config)):
+            return
+        key, name = body.get("id") or f"made-{len(self.scores)}", config["name"] if config else body["name"]
+        first = self.first.setdefault(key, {"timestamp": at, "body": {}})
+        if not self.takes_lists:
+            at = first["timestamp"]
+        merged = first["body"] | {key: value for key, value in body.items() if value is not None}
+        merged["metadata"] = first["body"].get("metadata", {}) | (body.get("metadata") or {})
+        first["body"] = merged
+        kind = merged.get("dataType") or ("NUMERIC" if isinstance(merged["value"], int | float) else "CATEGORICAL")
+        row = {"id": key, "name": name, "timestamp": at, "body": merged, "dataType": kind}
+        row["seen_at"] = self.now() + timedelta(seconds=self.late_s)
+        before = self.scores.get((at[:10], name, key))
+        row["before"] = before if before and before["seen_at"] <= self.now() else None
+        self.scores[at[:10], name, key] = row
+
+    def forget_events(self) -> None:
+        """30 days later: rows are no longer merged with what was written first."""
+        self.first.clear()
+
+    def visible(self) -> list[dict[str, Any]]:
+        found = []
+        for row in self.scores.values():
+            shown = row if row["seen_at"] <= self.now() else row["before"]
+            if shown:
+                found.append(shown)
+        return sorted(found, key=lambda row: row["timestamp"], reverse=True)
+
+    def v3_scores(self, query: dict[str, str]) -> Reply:
+        if unknown := set(query) - SCORE_FILTERS:
+            return refused(f"Unrecognized key: {unknown}")
+        limit, groups = int(query.get("limit", 50)), set(query.get("fields", "").split(",")) - {""}
+        if limit > 100 or groups - {"details", "subject", "annotation"}:
+            return refused("Too big, or an unknown group")
+        found: dict[str, dict[str, Any]] = {}
+        for row in self.visible():
+            if is_score_wanted(row, query):
+                found.setdefault(row["id"], v3_score(row, groups))
+        rows = list(found.values())
+        begin = int(base64.urlsafe_b64decode(query["cursor"])) if query.get("cursor") else 0
+        more = base64.urlsafe_b64encode(str(begin + limit).encode()).decode()
+        meta = {"limit": limit} | ({"cursor": more} if begin + limit < len(rows) else {})
+        return 200, {}, {"data": rows[begin : begin + limit], "meta": meta}
+
+    def v2_scores(self, query: dict[str, str]) -> Reply:
+        ids = query["scoreIds"].split(",")
+        return paged([v2_score(row) for row in self.visible() if row["id"] in ids], query)
+
+    # --- how to reach it --------------------------------------------------------------------------
+
+    def transport(self) -> httpx.MockTransport:
+        def handle(request: httpx.Request) -> httpx.Response:
+            headers = {name.lower(): value for name, value in request.headers.items()}
+            status, more, body = self.answer(request.method, str(request.url), headers, request.content)
+            content = body if isinstance(body, bytes) else json.dumps(body).encode()
+            return httpx.Response(status, headers=more, content=content)
+
+        return httpx.MockTransport(handle)
+
+    def serve(self) -> ThreadingHTTPServer:
+        """A real server on a free port; somebody has to shut it down."""
+        standin = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def handle_any(self) -> None:
+                content = self.rfile.read(int(self.headers.get("content-length") or 0))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                status, more, body = standin.answer(self.command, self.path, headers, content)
+                sent = json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {
+                    "content-type": "application/json",
+                    "content-length": str(len(sent)),
+                    **more,
+                }.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(sent)
+
+            do_GET = do_POST = do_PATCH = handle_any  # noqa: N815
+
+            def log_message(self, *_args: Any) -> None:
+                pass
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+
+def is_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
+    same = all(row.get(name) == query[name] for name in ("sessionId", "traceId", "type", "name") if name in query)
+    return same and query.get("fromStartTime", "") <= row["startTime"] < query.get("toStartTime", "9")
+
+
+def paged(rows: list[dict[str, Any]], query: dict[str, str]) -> Reply:
+    page, limit = int(query.get("page", 1)), int(query.get("limit", 50))
+    meta = {"page": page, "limit": limit, "totalItems": len(rows), "totalPages": max(-(-len(rows) // limit), 1)}
+    return 200, {}, {"data": rows[(page - 1) * limit : page * limit], "meta": meta}
+
+
+def v3_row(row: dict[str, Any]) -> dict[str, Any]:
+    """An observation as the old endpoint gives it: texts parsed."""
+    usage = {"unit": "TOKENS", "input": 0, "output": 0, "total": 0} | row["usageDetails"]
+    prices = {"promptName": None, "promptVersion": None, "modelId": None, "inputPrice": None, "outputPrice": None}
+    prices |= {"totalPrice": None, "calculatedInputCost": None, "calculatedOutputCost": None, "latency": None}
+    prices |= {"calculatedTotalCost": None, "timeToFirstToken": None, "promptId": None, "completionStartTime": None}
+    return row | prices | {"usage": usage, "input": parsed(row["input"]), "output": parsed(row["output"])}
+
+
+def parsed(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text
+
+
+def fault_of(body: dict[str, Any]) -> str:
+    if bool(body.get("traceId")) + bool(body.get("sessionId")) != 1:
+        return "Provide exactly one of the following: traceId, sessionId or datasetRunId."
+    if isinstance(body["value"], bool) or not body["name"]:
+        return "Invalid input: expected number, received boolean"
+    is_text = isinstance(body["value"], str)
+    return (
+        "Invalid input"
+        if is_text != (body.get("dataType", "NUMERIC") == "CATEGORICAL") and body.get("dataType")
+        else ""
+    )
+
+
+def is_allowed(body: dict[str, Any], config: dict[str, Any] | None) -> bool:
+    if config is None or config["isArchived"] or body.get("dataType", config["dataType"]) != config["dataType"]:
+        return False
+    if config["dataType"] == "CATEGORICAL":
+        return body["value"] in [category["label"] for category in config["categories"]]
+    low, high = config["minValue"], config["maxValue"]
+    return (low is None or body["value"] >= low) and (high is None or body["value"] <= high)
+
+
+def is_score_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
+    subject = {"sessionId": row["body"].get("sessionId"), "traceId": row["body"].get("traceId")}
+    told = {"id": row["id"], "name": row["name"], **subject}
+    return all(told[name] in query[name].split(",") for name in told if name in query)
+
+
+def v3_score(row: dict[str, Any], groups: set[str]) -> dict[str, Any]:
+    body, at = row["body"], row["timestamp"]
+    value = bool(body["value"]) if row["dataType"] == "BOOLEAN" else body["value"]
+    found = {"id": row["id"], "projectId": "proj1", "name": row["name"], "source": "API", "timestamp": at}
+    found |= {"environment": "default", "createdAt": at, "updatedAt": at, "dataType": row["dataType"], "value": value}
+    if "details" in groups:
+        found |= {"comment": body.get("comment"), "configId": body.get("configId"), "metadata": body["metadata"]}
+    if "subject" in groups:
+        kind = "session" if body.get("sessionId") else "trace"
+        found["subject"] = {"kind": kind, "id": body.get("sessionId") or body["traceId"]}
+    return found
+
+
+def v2_score(row: dict[str, Any]) -> dict[str, Any]:
+    """A score as v3 servers give it: a category is a number with a text beside it."""
+    body = row["body"]
+    found = v3_score(row, {"details"}) | {"sessionId": body.get("sessionId"), "traceId": body.get("traceId")}
+    if row["dataType"] == "CATEGORICAL":
+        found |= {"value": 0.0, "stringValue": body["value"]}
+    if row["dataType"] == "BOOLEAN":
+        found |= {"value": body["value"], "stringValue": "True" if body["value"] else "False"}
+    return found | {"authorUserId": None, "observationId": None, "queueId": None, "datasetRunId": None}
