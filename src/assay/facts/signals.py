@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from msgspec import Struct
 
 from assay.sessions.calls import made_edits, telling_line
-from assay.types import Call, Fact, Turn
+from assay.types import Call, Fact, Run, Turn
 
 VERSION = 1
 
@@ -30,6 +30,8 @@ OWN_TOOLS = frozenset({"Bash", "PowerShell"})
 APART = frozenset({"read", "search", "web", "agent"})
 """Calls that seldom need each other's result."""
 NOT_READ = re.compile(r"has not been read|must (?:first )?(?:be )?read|read it (?:first|before)", re.IGNORECASE)
+NAMES = re.compile(r"[\w.-]+")
+"""What may be the name of a file in a command."""
 DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
 
 
@@ -152,32 +154,32 @@ def written(call: Call) -> Iterator[str]:
 def read_before_edit(placed: Sequence[Placed]) -> Seen:
     """Edits of files that were there, and had been read, written or named in a command before."""
     known: set[str] = set()
+    named: set[str] = set()
     commands: list[str] = []
     looked: list[Placed] = []
-    edits: list[Placed] = []
+    blind: list[Placed] = []
     for number, call in placed:
         if call.kind == "edit" and call.status == "error" and NOT_READ.search(call.output):
-            edits.append((number, call))
+            blind.append((number, call))
         for edit in made_edits(call):
             if edit.how == "update" and edit.removed:  # a file written whole may be new
-                edits.append((number, call))
-                if edit.path in known or was_named(edit.path, commands):
-                    looked.append((number, call))
+                if edit.path not in known:  # few are: commands are only then looked through
+                    named.update(name for command in commands for name in NAMES.findall(command))
+                    commands.clear()
+                is_known = edit.path in known or base_name(edit.path) in named
+                (looked if is_known else blind).append((number, call))
             known.add(edit.path)
         if call.kind in ("read", "search") and call.status == "ok":
             known.add(call.target)
-            commands.append(call.target)
+            named.add(base_name(call.target))
         elif call.command:
-            commands.append(f"{call.command}\n{call.output}")
-    blind = [one for one in edits if one not in looked]
-    found = seen(looked, edits)
-    return Seen(found.signs, found.of, sign(blind[0]) if blind else found.first)
+            commands.append(call.command)
+    found = seen(looked, [*blind, *looked])
+    return Seen(found.signs, found.of, found.first)
 
 
-def was_named(path: str, commands: Sequence[str]) -> bool:
-    """Whether an earlier command or search names the file."""
-    name = path.replace("\\", "/").rpartition("/")[2]
-    return bool(name) and any(name in command for command in reversed(commands))
+def base_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 # --- tools ------------------------------------------------------------------------------------
@@ -265,7 +267,11 @@ def has_failed(call: Call) -> bool:
     """It failed, or a check in it did; a search that finds nothing and a linter that complains are answers."""
     if any(run.outcome == "failed" and run.purpose != "lint" for run in call.runs):
         return True
-    return call.status == "error" and not (call.runs and all(run.program in ANSWERING for run in call.runs))
+    return call.status == "error" and not (call.runs and all(map(is_answer, call.runs)))
+
+
+def is_answer(run: Run) -> bool:
+    return run.program in ANSWERING or run.purpose == "lint"
 
 
 ANSWERING = READING | SEARCHING | NEUTRAL | frozenset("ls test diff cmp which git gh curl".split())
@@ -294,20 +300,24 @@ def retries(placed: Sequence[Placed]) -> Seen:
 
 
 def recovered(placed: Sequence[Placed]) -> Seen:
-    """Errors after which, within some calls, the same came to pass, or another call of its kind did."""
-    failures: list[Placed] = []
+    """Errors after which the same came to pass, or, within some calls, another way to it did."""
+    left: list[Placed] = []
     over: list[Placed] = []
-    for n, one in enumerate(placed):
+    passed: set[tuple[str, str | None]] = set()  # later, by agent: a call, or a check for a purpose
+    soon: dict[str, list[Call]] = {}
+    for one in reversed(placed):
         call = one[1]
-        if not has_failed(call):
-            continue
-        failures.append(one)
-        mine = [later for _, later in placed[n + 1 :] if later.by == call.by]
-        if any(gets_past(call, later) for later in mine[:SOON]) or any(passes(call, later) for later in mine):
-            over.append(one)
-    left = [one for one in failures if one not in over]
-    signs = [error(one) for one in over]
-    return Seen(signs, len(failures), error(left[-1]) if left else (signs[0] if signs else None))
+        after = soon.setdefault(call.by, [])
+        if has_failed(call):
+            wanted = purposes(call) or {what(call)}
+            is_over = all((call.by, name) in passed for name in wanted) or any(gets_past(call, late) for late in after)
+            (over if is_over else left).append(one)
+        elif call.status == "ok":
+            passed |= {(call.by, name) for name in (what(call), *purposes(call, "passed")) if name}
+        after.insert(0, call)
+        del after[SOON:]
+    signs = [error(one) for one in reversed(over)]
+    return Seen(signs, len(over) + len(left), error(left[0]) if left else (signs[0] if signs else None))
 
 
 def gets_past(failed: Call, later: Call) -> bool:
@@ -320,18 +330,9 @@ def gets_past(failed: Call, later: Call) -> bool:
     return failed.kind != "edit" or later.target == failed.target
 
 
-def passes(failed: Call, later: Call) -> bool:
-    """The same thing, at any time later, worked; of a check, any run for the same purpose."""
-    if later.status != "ok" or has_failed(later):
-        return False
-    wanted = purposes(failed)
-    if wanted:
-        return wanted <= {run.purpose for run in later.runs if run.outcome == "passed"}
-    return bool(what(failed)) and what(failed) == what(later)
-
-
-def purposes(call: Call) -> set[str | None]:
-    return {run.purpose for run in call.runs if run.purpose in CHECKS}
+def purposes(call: Call, outcome: str | None = None) -> set[str | None]:
+    """The checks that it ran, or those that ended so."""
+    return {run.purpose for run in call.runs if run.purpose in CHECKS and outcome in (None, run.outcome)}
 
 
 def error(placed: Placed) -> Sign:
