@@ -141,7 +141,7 @@ def shorten(turn: Turn, tokens: int, size: Size) -> Turn:
         best = kept(turn, steps, low, most)
         if low and size(best) <= tokens:
             return best
-    return best
+    return min(turn, best, key=size)
 
 
 def kept(turn: Turn, steps: Sequence[Reply | Call], ends: int, most: int) -> Turn:
