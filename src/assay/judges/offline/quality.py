@@ -70,8 +70,8 @@ def dimension(scale: Scale, read: dict[str, Reading | None], turns: int) -> Dime
     """One dimension of what its signals say."""
     found = [(name, one) for name in scale.signals if (one := read.get(name))]
     evidence = list(cited([one for _, one in found], turns))
-    if not evidence:
-        why = "nothing in the session shows it: " + ", ".join(one.replace("_", " ") for one in scale.signals)
+    if not evidence or seen_in(found) < rules().thin:
+        why = "the session shows too little of it: " + ", ".join(one.replace("_", " ") for one in scale.signals)
         return Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why if scale.signals else NAMELESS)
     score = number(found) if scale.kind == "numeric" else float(category(found))
     told = "; ".join(one.words for _, one in sorted(found, key=lambda pair: pair[1].value))
@@ -81,6 +81,11 @@ def dimension(scale: Scale, read: dict[str, Reading | None], turns: int) -> Dime
         evidence=evidence,
         rationale=f"{told[:1].upper()}{told[1:]}.",
     )
+
+
+def seen_in(found: Sequence[tuple[str, Reading]]) -> float:
+    """The weight of all that was seen."""
+    return sum(rules().weights[name] * one.strength for name, one in found)
 
 
 def number(found: Sequence[tuple[str, Reading]]) -> float:

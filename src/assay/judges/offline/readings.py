@@ -33,6 +33,7 @@ class Weights(Struct, frozen=True):
     """`quality.toml`."""
 
     version: int
+    thin: float
     number: Numbers
     category: Categories
     weights: dict[str, float]
