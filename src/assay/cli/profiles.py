@@ -12,7 +12,7 @@ from rich.console import Console
 from assay.cli.shared import AsJson, leave_quietly
 from assay.errors import BadInput
 from assay.reports import profiles as shown
-from assay.reports.safe import one_line
+from assay.reports.safe import many, one_line
 from assay.scores import profiles
 from assay.types.quality import Profile
 
@@ -44,17 +44,22 @@ def as_built(profile: Profile) -> dict[str, object]:
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
     """List all profiles: those that are shipped, and your own beside `assay.toml`."""
-    found = [(profiles.load(one.name, places()), one.path) for one in profiles.listed(places())]
+    found = [listed(one) for one in profiles.listed(places())]
     leave_quietly()
     if as_json:
-        rows = [
-            {"name": profile.name, "about": profile.about, "path": path and str(path), "version": version}
-            for profile, path in found
-            for version in (profiles.version(profile),)
-        ]
-        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, "profiles": rows}) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, "profiles": found}) + b"\n")
         return
-    Console().print(shown.listing([(profile, str(path or "shipped")) for profile, path in found]))
+    Console().print(shown.listing(found))
+
+
+def listed(one: profiles.Found) -> shown.Listed:
+    """A profile as listed, sound or not."""
+    path = str(one.path) if one.path else None
+    try:
+        profile = profiles.load(one.name, places())
+    except BadInput as error:
+        return shown.Listed(name=one.name, path=path, about=str(error), version=None)
+    return shown.Listed(name=one.name, path=path, about=profile.about, version=profiles.version(profile))
 
 
 @app.command("show")
@@ -81,8 +86,8 @@ def check(names: Names = None) -> None:
             broken.append(str(error))
             continue
         total = sum(one.weight for one in found.dimensions)
-        many = len(found.dimensions)
-        sys.stdout.write(f"{one_line(name, 200)}: fine, {many} dimensions, weights sum to {total:.2f}\n")
+        has = many(len(found.dimensions), "dimension")
+        sys.stdout.write(f"{one_line(name, 200)}: fine, {has}, weights sum to {total:.2f}\n")
     if broken:
         sys.stdout.flush()
         raise BadInput("\n".join(broken))

@@ -10,6 +10,7 @@ from rich.text import Text
 from assay.reports.safe import one_line
 from assay.scores.profiles import version
 from assay.types.quality import Profile, Scale
+from assay.types.value import Row
 
 MISSING = {
     "reweigh": "the others' weights are taken as the whole, if they are {:.0%} of it or more",
@@ -17,13 +18,23 @@ MISSING = {
 }
 
 
-def listing(found: Sequence[tuple[Profile, str]]) -> Table:
+class Listed(Row, frozen=True):
+    """A profile as listed; a file that can't be used has no version, and its fault stands for what it is about."""
+
+    name: str
+    path: str | None
+    about: str
+    version: str | None
+
+
+def listing(found: Sequence[Listed]) -> Table:
     """A row each: name, where it stands, what it is about."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for style in ("bold", "dim", ""):
         table.add_column(style=style)
-    for profile, where in found:
-        table.add_row(one_line(profile.name, 40), one_line(where, 80), one_line(profile.about, 120))
+    for one in found:
+        about = Text(one_line(one.about, 300), "" if one.version else "red")
+        table.add_row(one_line(one.name, 40), one_line(one.path or "shipped", 80), about)
     return table
 
 
