@@ -194,6 +194,14 @@ def test_attributes_may_stand_nested():
     assert turns(*rows)[0].spends[0].usage.output == 62
 
 
+@pytest.mark.parametrize(("said", "heard"), [("Why?", ["[not recorded]"]), ("<REDACTED>", [])])
+def test_an_answer_whose_words_were_not_recorded_is_still_an_answer_to_words_that_were(said, heard):
+    root = span("interaction", 0, user_prompt=said)
+    calls_on = span("llm_request", 1, root, stop_reason="tool_use", output_tokens=5)
+    ends = span("llm_request", 2, root, stop_reason="end_turn", output_tokens=5)
+    assert replies(root, calls_on, ends) == heard
+
+
 COMPACTIONS = [("/compact", "manual", []), ("Go on", "auto", ["Go on"])]
 
 

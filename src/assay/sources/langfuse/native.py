@@ -15,6 +15,8 @@ from assay.types import CallStatus, Event, Mark, Prompt, PromptKind, Reply, Resu
 
 PREFIX = "claude_code."
 HIDDEN = "<REDACTED>"
+UNHEARD = "[not recorded]"
+"""Words with which the agent ended its turn, and which nobody switched on the recording of."""
 GIVEN = {"file_path": "file_path", "full_command": "command", "subagent_type": "description"}
 """What a span says of a tool's input, by the names that the tool has for it."""
 
@@ -72,7 +74,8 @@ def request(record: Record, told: dict[str, Any], is_compacting: bool) -> Iterat
         key = key_of(word(told.get("request_id")) or f"{record.trace}/{record.id}")
         model = record.model or word(told.get("gen_ai.request.model")) or word(told.get("model"))
         yield Spend(at=at, key=key, model=model, usage=usage, by=by)
-    if not by and not is_compacting and (text := text_of(record.output)):
+    has_ended = told.get("stop_reason") == "end_turn" and told.get("query_source_safe") != "compact"
+    if not by and not is_compacting and (text := text_of(record.output) or (UNHEARD if has_ended else "")):
         yield Reply(at=at, text=text)
 
 

@@ -78,7 +78,10 @@ class Reader(Struct):
             if isinstance(event, Prompt):
                 self.prompt = event.text
             if isinstance(event, Reply):
-                self.say(event.text, event.at, emit)
+                if (
+                    self.prompt or event.text != native.UNHEARD
+                ):  # where nobody's words are kept, neither are the agent's
+                    self.say(event.text, event.at, emit)
             else:
                 emit(event)
 

@@ -1,0 +1,70 @@
+"""The vendor's own SDK, old and new, reads from the stand-in what we wrote: an oracle that is not ours."""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.langfuse import connect, pull, setup, write
+from assay.langfuse.readback import rows
+from tests.langfuse.conftest import environment
+from tests.langfuse.make_observations import hook_turn
+from tests.langfuse.standin import KEYS, Standin
+from tests.langfuse.test_writing import CONFIGS, scores
+
+SDKS = [("4.18.0", "4.16.0"), ("5.0.4", "4.59.0")]
+"""Each with the oldest server it is sure to work with, as far as we know."""
+SCRIPT = Path(__file__).parent / "read_by_sdk.py"
+
+
+def installed(version: str, cache: Path) -> Path:
+    """A folder with that SDK and all it needs, made once; other test processes wait for it."""
+    folder = cache / f"langfuse-{version}-py{sys.version_info.minor}"
+    with (cache / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), f"langfuse=={version}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+            if done.returncode and "No matching distribution" in done.stderr:
+                pytest.skip(f"langfuse {version} can't be had here")
+            assert done.returncode == 0, done.stderr[-2000:]
+            (folder / "complete").touch()
+    return folder
+
+
+@pytest.mark.last
+@pytest.mark.parametrize(("sdk", "server"), SDKS)
+def test_the_real_sdk_reads_back_what_we_wrote(sdk, server, tmp_path, pytestconfig):
+    folder = installed(sdk, pytestconfig.cache.mkdir("langfuse"))
+    standin = Standin(server)
+    standin.observations = hook_turn(1, "Why?", reply="So.")
+    running = standin.serve()
+    host = f"http://127.0.0.1:{running.server_port}"
+    client = connect(environment(host))
+    ids = setup(client, CONFIGS).ids
+    assert len(write(client, scores(ids)).stored) == 3
+    env = {**os.environ, "PYTHONPATH": str(folder), "LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), host, "s1"], env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+    pulled = pull(client, tmp_path, ["s1"]).pulled[0]
+    own = list(rows(client, ["sdk-1"]))
+    running.shutdown()
+    running.server_close()
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout)
+    assert told["rows"] == 3
+    at = "2026-11-10T09:00:00+00:00"
+    for name, value in {"tool_efficiency": 0.75, "goal_achievement": "most", "crushed": True}.items():
+        kept, comment, config, metadata, timestamp, subject = told["scores"][name]
+        assert (kept, comment, config, timestamp, subject) == (value, f"why {name}", ids[name], at, "s1")
+        assert metadata["judge_version"] == "j1"
+    assert told["configs"] == {one.name: one.data_type for one in CONFIGS}
+    assert told["observations"] == pulled.observations == 2
+    assert told["own"] == [0.5]
+    assert [one.value for one in own] == [0.5]
+    assert standin.violations == []
