@@ -124,6 +124,27 @@ def test_after_a_crash_in_the_middle_the_rest_is_written(make: Make, version):
     assert len(rows(standin)) == 3
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_killed_before_anything_was_read_back_and_run_again_before_it_is_seen(make: Make, version):
+    standin = make(version)
+    standin.late_s = 20
+    ask = standin.answer
+
+    def killed(method: str, url: str, headers: dict[str, str], content: bytes) -> Any:
+        found = ask(method, url, headers, content)
+        if method == "POST":
+            raise KeyboardInterrupt
+        return found
+
+    standin.answer = killed  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        write(client_of(standin), scores())
+    standin.answer = ask  # type: ignore[method-assign]
+    report = write(client_of(standin), scores())
+    assert len(report.stored) == 3, "they were not seen, so they were sent again"
+    assert len(rows(standin)) == 3
+
+
 def test_what_is_known_to_be_there_is_not_even_asked_about(make: Make):
     standin = make()
     known = {id_of(one): digest_of(one) for one in scores()}

@@ -14,7 +14,7 @@ from assay.sessions.turns import Builder
 from assay.sources import langfuse
 from assay.sources.langfuse.records import Record
 from assay.sources.langfuse.spending import usage_of
-from assay.types import Call, Event, Mark, Prompt, Reply, Spend, Turn, Usage
+from assay.types import About, Call, Event, Mark, Prompt, Reply, Spend, Turn, Usage
 from tests.langfuse.make_observations import (
     calling,
     gave,
@@ -304,6 +304,17 @@ def test_the_other_dialect_of_messages_is_read_too():
     assert prompts(first, second) == ["Build"]
     assert replies(first, second) == ["Built."]
     assert [(one.command, one.status) for one in calls(first, second)] == [("make", "ok")]
+
+
+def test_the_place_of_work_is_found_in_the_instructions():
+    system = {
+        "role": "system",
+        "content": [{"type": "text", "text": "<env>\nWorking directory: /home/ada/loom\n</env>"}],
+    }
+    found = events(
+        generation(0, [system, user("Go")], says("Gone.")), generation(9, [system, user("Go")], says("Gone."))
+    )
+    assert [event.cwd for event in found if isinstance(event, About) and event.cwd] == ["/home/ada/loom"]
 
 
 def test_a_failed_generation_is_an_api_error():

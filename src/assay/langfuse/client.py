@@ -27,10 +27,6 @@ class Health(Struct, frozen=True):
     version: str = ""
 
 
-class Organization(Struct, frozen=True):
-    name: str = ""
-
-
 class Project(Struct, frozen=True):
     id: str = ""
     name: str = ""
@@ -58,6 +54,10 @@ class Client:
             numbers = int(found[1]), int(found[2])
             self.generation = "v4" if numbers >= MODERN_SINCE else "v3"
             self.takes_lists = numbers >= ARRAYS_SINCE
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.http.close()
 
     @property
     def host(self) -> str:

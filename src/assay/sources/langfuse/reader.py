@@ -19,6 +19,8 @@ ASIDE = re.compile(
 )
 """What the client asks a small model beside the conversation."""
 ASIDE_ANSWER = re.compile(r'\s*\{\s*"(?:isNewTopic|title)"')
+PLACE = re.compile(r"Working directory: *(/[^\n<]{1,300}|[A-Za-z]:\\[^\n<]{1,300})")
+"""Where the client tells the model that it works."""
 MOST_NOTED = 50
 
 
@@ -26,6 +28,7 @@ class Reader(Struct):
     """Remembers, between two records, only what the next one needs."""
 
     unknown: dict[str, int] = {}
+    cwd: str = ""
     trace: str = ""
     prompt: str | None = None
     """What the root of this trace asked; `None` where it asked nothing."""
@@ -87,7 +90,8 @@ class Reader(Struct):
 
     def turn(self, record: Record, emit: Emit) -> None:
         """The root of a trace: a turn of the hook, or somebody's own span around a request."""
-        if cwd := word(record.metadata.get("cwd")):
+        if not self.cwd and (cwd := word(record.metadata.get("cwd"))):
+            self.cwd = cwd
             emit(About(cwd=cwd))
         is_hook = record.metadata.get("source") == "claude-code" or "claude-code" in record.tags
         is_message = isinstance(record.input, str) or table(record.input).get("role") == "user"
@@ -136,6 +140,7 @@ class Reader(Struct):
             for message in messages:
                 self.results(message, record.at, emit)
             return "", False
+        self.place(messages[0], emit)
         first = next((words(one) for one in messages if one.get("role") == "user"), "")
         begun = key_of(first_of(first))
         by = self.orders.get(begun, "")
@@ -147,6 +152,12 @@ class Reader(Struct):
         self.begun = self.begun if by else begun
         self.read_messages(messages, begun, by, record.at, emit)
         return by, False
+
+    def place(self, message: dict[str, Any], emit: Emit) -> None:
+        """Where the session is run, if the instructions say so."""
+        if not self.cwd and message.get("role") == "system" and (found := PLACE.search(words(message))):
+            self.cwd = found[1].strip()
+            emit(About(cwd=self.cwd))
 
     def read_messages(self, messages: list[dict[str, Any]], chain: int, by: str, at: str, emit: Emit) -> None:
         """Prompts and results that no earlier request held."""
