@@ -3,12 +3,14 @@
 `connect` gives a `Client`; `setup` ensures score configs, `pull` writes sessions as files that `sources.langfuse`
 reads, `write` stores scores exactly once and reads them back, `status` says what is at the other end.
 
-Takes clean values (`ScoreWrite`, `ScoreConfig`) and gives reports; knows neither profiles nor the store; imports types,
-errors, http, and the records of its own source. `docs/concepts/langfuse.md` tells why things are done this way.
+Takes clean values (`ScoreWrite`, `ScoreConfig`) and gives reports; `configs_of` and `scores_of` make those of a profile
+and of a judged session. Knows no store; imports types, errors, http, scores, and the records of its own source.
+`docs/concepts/langfuse.md` tells why things are done this way.
 """
 
 from assay.langfuse.client import Client, Status, connect, status
 from assay.langfuse.configs import Config, ScoreConfig, SetupReport, setup
+from assay.langfuse.deriving import Target, configs_of, scores_of
 from assay.langfuse.pulling import Pulled, PullReport, pull
 from assay.langfuse.scores import ScoreWrite, digest_of, id_of
 from assay.langfuse.writing import NotStored, Plan, WriteReport, write
@@ -24,11 +26,14 @@ __all__ = [
     "ScoreWrite",
     "SetupReport",
     "Status",
+    "Target",
     "WriteReport",
+    "configs_of",
     "connect",
     "digest_of",
     "id_of",
     "pull",
+    "scores_of",
     "setup",
     "status",
     "write",
