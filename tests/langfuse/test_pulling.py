@@ -65,6 +65,8 @@ def test_a_session_is_pulled_whole_in_order_and_each_row_once(make: Make, tmp_pa
     assert found.repeated == (4 if version == "4.16.0" else 0)
     head, *rest = lines(found.path)
     assert (head["type"], head["session"], head["host"]) == ("session", "s1", "langfuse.example")
+    assert [one.get("output", {}).get("content") for one in rest if not one.get("parent")] == [None, None]
+    assert [one["output"]["content"] for one in rest if one["type"] == END] == ["The tension is wrong.", "Mended."]
     names = [one.get("name", one["type"]) for one in rest]
     assert names == [
         "Claude Code - Turn 1",

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.http import NotAllowed
 from assay.langfuse import Plan, ScoreConfig, ScoreWrite, connect, digest_of, id_of, setup, write
@@ -84,6 +85,20 @@ def test_written_twice_nothing_is_sent_again(make: Make, version):
     assert set(again.unchanged) == set(first.stored)
     assert not again.stored
     assert len(standin.asked("scores") + standin.asked("ingestion")) == sent
+
+
+CHANGES = [{"comment": Clean("other words")}, {"metadata": {"judge_version": "j2"}}, {"value": 0.76}]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_score_that_changed_in_anything_is_written_again(make: Make, change):
+    standin = make()
+    one = scores()[0]
+    write(client_of(standin), [one])
+    other = replace(one, **change)
+    assert write(client_of(standin), [other]).stored == (id_of(one),)
+    kept = next(iter(standin.scores.values()))["body"]
+    assert all(kept[name] == value or value.items() <= kept[name].items() for name, value in change.items())
 
 
 @pytest.mark.parametrize("version", VERSIONS)

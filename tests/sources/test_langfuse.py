@@ -14,7 +14,7 @@ from assay.sessions.turns import Builder
 from assay.sources import langfuse
 from assay.sources.langfuse.records import Record
 from assay.sources.langfuse.spending import usage_of
-from assay.types import About, Call, Event, Mark, Prompt, Reply, Spend, Turn, Usage
+from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
 from tests.langfuse.make_observations import (
     calling,
     gave,
@@ -93,6 +93,12 @@ def test_a_turn_of_the_hook_is_a_prompt_its_calls_and_its_replies():
     assert [(one.added, one.removed) for one in turn.calls[1].edits] == [(2, 1)]
     assert turn.calls[0].runs[0].outcome == "failed"
     assert [one.usage for one in turn.spends] == [Usage(input=10, output=5, cache_read=3, cache_write=2)] * 2
+
+
+def test_a_result_that_the_tool_and_the_next_request_both_hold_counts_once():
+    assert [event.id for event in events(*TURN) if isinstance(event, Result)] == ["a", "b"]
+    untold = [one for one in TURN if one["type"] != "TOOL"]
+    assert [event.id for event in events(*untold) if isinstance(event, Result)] == ["a", "b"]
 
 
 def test_ten_generations_of_one_millisecond_stand_in_their_order():
@@ -275,10 +281,13 @@ ASIDES = [
 ]
 
 
+@pytest.mark.parametrize("is_wrapped", [False, True])
 @pytest.mark.parametrize(("text", "answer"), ASIDES)
-def test_what_the_client_asks_beside_the_conversation_only_costs(text, answer):
+def test_what_the_client_asks_beside_the_conversation_only_costs(text, answer, is_wrapped):
     aside = generation(-5, [user(text)], answer)
-    rows = [aside, *conversation()]
+    around = row("SPAN", "litellm", -5, traceId=aside["traceId"], id="around", output=answer)
+    wrapped = [around, aside | {"parentObservationId": "around"}]
+    rows = [*(wrapped if is_wrapped else [aside]), *conversation()]
     assert prompts(*rows) == prompts(*conversation())
     assert replies(*rows) == replies(*conversation())
     assert sum(len(turn.spends) for turn in turns(*rows)) == 5
