@@ -87,7 +87,10 @@ def verdict(one: Session) -> list[Text]:
         done = "completed" if one.goal_complete else "not completed"
         lines.append(Text(f"goal {done}: {ground(one)}"))
     versions = ", ".join(f"{plainly(job)} {one_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items()))
-    return [*lines, Text(f"judge versions: {versions}", "dim")] if versions else lines
+    if one.fallback:
+        lines.append(Text(f"judged by the offline judge instead: {one_line(one.fallback, 200)}", "yellow"))
+    who = f"judged by {one_line(one.judge, 40)}; " if versions else ""
+    return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
 
 
 def told_by(one: Session) -> str:
