@@ -51,8 +51,8 @@ def score(  # noqa: PLR0913  a choice each, all by name
     Raises `assay.errors.BadInput` where there is nothing to read or something that was given can't be used.
     """
     config = load(
-        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone, as_of=as_of, model_name=model,
-        rework_repos=None if repos is None else tuple(map(str, listed(repos))), model_max_cost=max_cost,
+        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone, as_of=as_of,
+        rework_repos=None if repos is None else [*map(str, listed(repos))], model_name=model, model_max_cost=max_cost,
     )  # fmt: skip
     is_known(config.judge)
     choice = Choice(
