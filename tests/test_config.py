@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.config import Boundaries, Config, Local, Rework, keys, load, local_zone, store_url, zone
+from assay.config import Boundaries, Config, Local, Rework, Tenant, keys, load, local_zone, store_url, zone
 from assay.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
@@ -108,6 +108,19 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_REWORK_MIN_LINES", "5", "rework.min_lines", 5),
         ("ASSAY_REWORK_SHARE", "0.4", "rework.share", 0.4),
         ("ASSAY_REWORK_REPOS", f"/a{os.pathsep}~/b", "rework.repos", ("/a", "~/b")),
+        ("ASSAY_MODEL_NAME", "claude-haiku-4-5", "model.name", "claude-haiku-4-5"),
+        ("ASSAY_MODEL_URL", "https://models.example", "model.url", "https://models.example"),
+        ("ASSAY_MODEL_TOKENS", "9000", "model.tokens", 9000),
+        ("ASSAY_MODEL_VOTES", "3", "model.votes", 3),
+        ("ASSAY_MODEL_AT_ONCE", "2", "model.at_once", 2),
+        ("ASSAY_MODEL_TIMEOUT_S", "30", "model.timeout_s", 30.0),
+        ("ASSAY_MODEL_TRIES", "2", "model.tries", 2),
+        ("ASSAY_MODEL_MAX_COST", "0.5", "model.max_cost", 0.5),
+        ("ASSAY_MODEL_INPUT_USD", "1", "model.input_usd", 1.0),
+        ("ASSAY_MODEL_OUTPUT_USD", "5", "model.output_usd", 5.0),
+        ("ASSAY_REDACTION_EMAIL", "true", "redaction.email", True),
+        ("ASSAY_REDACTION_HOME", "true", "redaction.home", True),
+        ("ASSAY_REDACTION_HOSTS", "1", "redaction.hosts", True),
     ],
 )
 def test_every_key_has_a_variable_and_a_flag(
@@ -125,7 +138,7 @@ def test_every_key_has_a_variable_and_a_flag(
 
 def test_the_table_of_variables_is_whole() -> None:
     marks = test_every_key_has_a_variable_and_a_flag.pytestmark  # type: ignore[attr-defined]
-    assert [row[2] for row in marks[0].args[1]] == list(keys())
+    assert [*(row[2] for row in marks[0].args[1]), "tenants"] == list(keys())
 
 
 def test_a_variable_that_is_no_setting_is_left_alone(project: Path) -> None:
@@ -141,6 +154,43 @@ def test_the_ends_of_a_range_are_in_it(project: Path, value: float) -> None:
 def test_repositories_that_a_file_names_lie_beside_it(project: Path) -> None:
     file = write(project / "assay.toml", '[rework]\nrepos = ["../till", "/srv/loom", "~/wheel"]')
     assert load({}, project).rework.repos == (str(file.parent / "../till"), "/srv/loom", "~/wheel")
+
+
+# --- models and tenants -----------------------------------------------------------------------------
+
+
+def test_a_projects_file_may_not_send_words_to_an_address_of_its_choice(project: Path, home: Path) -> None:
+    said = complaint(project, '[model]\nurl = "https://models.example"')
+    assert said.startswith("model.url = 'https://models.example': a project's file may only name an address of this")
+    write(project / "assay.toml", '[model]\nurl = "http://127.0.0.1:11434/v1"')
+    assert load({}, project).model.url == "http://127.0.0.1:11434/v1"
+    write(project / "assay.toml", "")
+    mine = write(home / "mine.toml", '[model]\nurl = "https://models.example"')
+    assert load({"ASSAY_CONFIG": str(mine)}, project).model.url == "https://models.example"
+
+
+def test_what_one_file_forbids_a_tenant_the_other_cannot_allow(project: Path, home: Path) -> None:
+    mine = write(
+        home / "mine.toml",
+        '[tenants.mill]\nprojects = ["/srv/mill"]\nopt_out = true\nretention_days = 30\njudges = ["openai"]',
+    )
+    file = write(
+        project / "assay.toml",
+        '[tenants.mill]\nprojects = ["here"]\nretention_days = 90\njudges = ["openai", "anthropic"]\n[tenants.inn]',
+    )
+    found = load({"ASSAY_CONFIG": str(mine)}, project).tenants
+    assert list(found) == ["mill", "inn"]
+    assert found["mill"] == Tenant(
+        projects=("/srv/mill", str(file.parent / "here")), opt_out=True, retention_days=30.0, judges=("openai",)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tenants = 3", "[tenants]\nmill = 1", "[tenants.mill]\nopt-out = true", "[tenants.mill]\nretention_days = 0"],
+)
+def test_a_tenant_that_is_none_is_told_what_one_has(project: Path, text: str) -> None:
+    assert complaint(project, text).endswith("opt_out, retention_days, judges, models")
 
 
 # --- where the store is -----------------------------------------------------------------------------
@@ -320,9 +370,11 @@ def test_every_key_is_documented_with_its_default_and_its_variable() -> None:
             value = getattr(value, part)
         if isinstance(value, tuple):
             return f"`{list(value)}`"
+        if value is None or isinstance(value, bool):
+            return "none" if value is None else f"`{str(value).lower()}`"
         return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`"
 
-    for name in keys():
+    for name in set(keys()) - {"tenants"}:
         cells = told[f"`{name}`"]
         assert cells[0] == default(name), name
         assert cells[1] == f"`ASSAY_{name.replace('.', '_').upper()}`", name

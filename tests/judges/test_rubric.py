@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.rubric import grade
+from assay.judges.criteria import grade
 from assay.types import RubricJudgement
 from tests.judges.make_turns import (
     INTENTS,

@@ -17,8 +17,9 @@ from assay.config import Boundaries, Config
 from assay.errors import BadInput, Stopped
 from assay.pipeline import correcting
 from assay.pipeline.discover import discover
+from assay.pipeline.running import Choice, Run
 from assay.pipeline.scan import scan
-from assay.pipeline.scoring import Choice, Run, Scored, find, score_store, scored, turns_of
+from assay.pipeline.scoring import Scored, find, score_store, scored, turns_of
 from assay.scores.report import Report
 from assay.stores.sql import Store, open_store
 from tests.conftest import called, conversation, encoded, folder_of, replied, returned, said, write
@@ -189,7 +190,7 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
     corrected = store.scored.correct
-    turn = correcting.turn_id(card.agent, card.streams[0], turns_of(store, card)[1])
+    turn = correcting.turn_id(card.agent, card.streams[0], turns_of(store, Config(), card)[1])
     corrected(correcting.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
     assert score(store, tmp_path / "in").judged == 2
     corrected(correcting.Corrected(kind="rename", turn=weave.id, title="Scarf", at=AT))
@@ -214,7 +215,7 @@ def test_a_merged_session_is_judged_as_one(tmp_path: Path, store: Store):
     assert (whole.id, whole.title, whole.streams, dye.id) == (ids["card"], "card / spin", ["s1", "s2"], ids["Now dye"])
     assert [(one.id, one.signal) for one in whole.merged_from] == [(ids["spin"], "person")]
     assert whole.facts["turns"] == 2
-    assert [turn.prompt.text for turn in turns_of(store, whole) if turn.prompt] == ["card", "spin"]
+    assert [turn.prompt.text for turn in turns_of(store, Config(), whole) if turn.prompt] == ["card", "spin"]
     assert score(store, tmp_path / "in").judged == 0
 
 
@@ -264,7 +265,7 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
 def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store):
     path = write(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
-    turn = correcting.turn_id("claude-code", "s1", turns_of(store, session)[1])
+    turn = correcting.turn_id("claude-code", "s1", turns_of(store, Config(), session)[1])
     assert correcting.split(store, PLAIN, session, turn.upper(), AT)[1].id == turn
 
 
@@ -390,7 +391,8 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
         scan(opened, discover([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
-        for table in ("cuts", "segments", "joined", "corrections", "rework"):
+        new = ("cuts", "segments", "joined", "corrections", "rework", "answers", "calls", "batches", "remembered")
+        for table in new:
             old.execute(f"DROP TABLE {table}")
         for column in ("shares", "generation"):
             old.execute(f"ALTER TABLE streams DROP COLUMN {column}")
@@ -486,7 +488,7 @@ def test_a_session_is_told_by_where_its_turns_stand(tmp_path: Path, store: Store
     assert (first.models, first.boundary.signal, second.boundary.signal) == (
         ["claude-sonnet-4-5"], "conversation", "topic",
     )  # fmt: skip
-    assert [turn.prompt.text for turn in turns_of(store, second) if turn.prompt] == ["Now weave", "knot"]
+    assert [turn.prompt.text for turn in turns_of(store, Config(), second) if turn.prompt] == ["Now weave", "knot"]
 
 
 def test_sessions_are_found_by_how_their_id_begins(tmp_path: Path, store: Store):

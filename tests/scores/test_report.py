@@ -37,14 +37,19 @@ def test_the_report_has_the_promised_names() -> None:
     assert (found["schema_version"], found["grade"]) == (1, "F")
     assert found["score"].keys() == {
         "value", "low", "high", "crushed", "counted", "rework_open", "rework_unknown", "corrected",
+        "is_mixed",
     }  # fmt: skip
     assert list(found["waterfall"].items()) == [
         ("streams", 2), ("sessions", 3), ("substance", 3), ("goal", 2), ("judged", 2), ("complete", 1), ("crushed", 1),
     ]  # fmt: skip
-    assert found["judge"] == {"backend": "offline", "versions": {"topic": "1", "outcome": "1"}, "calibrated": False}
+    assert found["judge"] == {
+        "backend": "offline", "versions": {"topic": "1", "outcome": "1"}, "calibrated": False,
+        "model": None, "where": None, "fallback": None, "spending": None,
+    }  # fmt: skip
+    assert [(one["judge"], one["score"]["counted"]) for one in found["by_judge"]] == [("offline", 2)]
     assert found["skipped"] == {"files": 1, "lines": 2, "reasons": {"no JSON": 2}}
     assert found["exclusions"] == {"no_goal": 1}
-    assert found["slices"].keys() == {"project", "branch", "model", "agent", "intent", "language"}
+    assert found["slices"].keys() == {"project", "branch", "model", "agent", "intent", "language", "tenant"}
     assert [window["ended"] for window in found["windows"]] == ["2026-03-02", "2026-03-02"]
     assert [len(obstacle["sessions"]) for obstacle in found["obstacles"]] == [1]
     assert [entry["signal"] for entry in found["ledger"]] == ["clear"]

@@ -206,4 +206,5 @@ def test_there_are_never_more_hashes_than_lines(one: str, other: str) -> None:
 def test_json_does_not_show_the_hashes() -> None:
     [turn] = turns(user("Go"), assistant(EDIT), answer("t1", "ok", PATCHED))
     shown = in_full(turn)["calls"][0]["edits"]
-    assert shown == [{"path": PATH, "added": 2, "removed": 2, "how": "update"}]
+    text = "-    return price\n+    total = price + tax\n+    return total\n-}"
+    assert shown == [{"path": PATH, "added": 2, "removed": 2, "how": "update", "text": text}]

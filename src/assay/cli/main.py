@@ -4,20 +4,24 @@ import errno
 import io
 import os
 import sys
+import traceback
 from importlib import metadata
+from types import TracebackType
 from typing import Annotated
 
 import typer
 
-from assay.cli import demo, doctor, score, session, sessions, show, streams
+from assay.cli import demo, doctor, egress, score, session, sessions, show, streams
 from assay.errors import AssayError, Stopped
 from assay.reports.safe import safe
+from assay.sessions.redaction import Redactor
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
     name="assay",
-    help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine alone.",
+    help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine, "
+    "unless you choose a judge that asks a model: `assay egress` shows what that would be sent.",
     epilog="Start with `assay demo`, then `assay score`. Every command takes --help.",
     no_args_is_help=True,
     add_completion=False,
@@ -29,6 +33,7 @@ app.command("sessions", epilog=sessions.EXAMPLE)(sessions.sessions)
 app.command("show", epilog=show.EXAMPLE)(show.show)
 app.add_typer(session.app, name="session", epilog="Example: `assay session split 3f2a91c0 4`")
 app.command("streams", epilog="Example: `assay streams --since 7d --project .`")(streams.streams)
+app.command("egress", epilog=egress.EXAMPLE)(egress.egress_)
 app.command("doctor", epilog="Example: `assay doctor`")(doctor.doctor)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)
 
@@ -43,8 +48,19 @@ def root(version: Version = False) -> None:
         raise typer.Exit
 
 
+def told(message: str) -> None:
+    """An error goes out like everything else: redacted, and harmless to a terminal."""
+    print(f"assay: {safe(Redactor().text(message))}", file=sys.stderr)
+
+
+def crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A bug of ours keeps its traceback, without the secrets that a message may quote."""
+    print(safe(Redactor().text("".join(traceback.format_exception(kind, error, trace)))), file=sys.stderr, end="")
+
+
 def main() -> None:
     """Run a command; errors of the person's get a line, bugs of ours a traceback."""
+    sys.excepthook = crashed
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?
@@ -58,7 +74,7 @@ def main() -> None:
             print(f"assay: {Stopped()}", file=sys.stderr)
         raise
     except AssayError as error:
-        print(f"assay: {safe(str(error))}", file=sys.stderr)
+        told(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         print(f"assay: {Stopped()}", file=sys.stderr)
@@ -67,5 +83,5 @@ def main() -> None:
         if error.errno not in UNWRITABLE:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        print(f"assay: can't write the output: {error.strerror}", file=sys.stderr)
+        told(f"can't write the output: {error.strerror}")
         sys.exit(2)

@@ -7,20 +7,28 @@ import msgspec
 import typer
 from rich.console import Console
 
+from assay.cli.consent import Consent
 from assay.cli.saving import Output, checked, save
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
 from assay.cli.wanted import (
+    Again,
     Answer,
     AsOf,
+    Batch,
     Commit,
     Given,
     Judge,
+    MaxCost,
+    ModelName,
+    ModelUrl,
     Project,
     Repo,
     Since,
     Timezone,
     Until,
+    Votes,
     Wanted,
+    Yes,
     answer,
     settled,
 )
@@ -44,6 +52,13 @@ def score(  # noqa: PLR0913  each is an option
     timezone: Timezone = None,
     repo: Repo = None,
     as_of: AsOf = None,
+    model: ModelName = None,
+    model_url: ModelUrl = None,
+    votes: Votes = None,
+    max_cost: MaxCost = None,
+    batch: Batch = False,
+    again: Again = False,
+    yes: Yes = False,
     as_json: AsJson = False,
     output: Output = None,
     store: StorePath = None,
@@ -52,8 +67,12 @@ def score(  # noqa: PLR0913  each is an option
     """Score your sessions: how many landed, why the others did not, and what to do about it."""
     one_of(by, WAYS, "--by")
     target = checked(output)
-    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs, remembers=True)
-    given = Given(judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store)
+    consent = Consent(yes=yes, batch=batch, again=again)
+    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs, remembers=True, consent=consent)
+    given = Given(
+        judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store,
+        model=model, url=model_url, votes=votes, max_cost=max_cost,
+    )  # fmt: skip
     found = answer(wanted, settled(given))
     if target:
         save(found.report, found.zone, target)

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.shared import StorePath
-from assay.config import Config, load, store_url
+from assay.cli.wanted import Given, as_reported
+from assay.config import Config, store_url
 from assay.errors import BadInput
 from assay.pipeline import correcting
 from assay.pipeline.correcting import the_one
@@ -60,7 +61,7 @@ def rename(session: Id, title: Title, store: StorePath = None) -> None:
 @contextmanager
 def opened(store: str | None) -> Iterator[tuple[Store, Config]]:
     """A store that is there, and the settings that hold."""
-    config = load(os.environ, Path.cwd(), store=store)
+    config = as_reported(Given(store=store))
     url = store_url(config.store, os.environ)
     if not Path(url.removeprefix("sqlite:///")).exists():
         raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")

@@ -22,7 +22,7 @@ from assay.cli.wanted import (
     Until,
     Wanted,
     answer,
-    settled,
+    as_reported,
 )
 from assay.reports import listing, machine
 from assay.reports.safe import many, safe
@@ -61,7 +61,7 @@ def sessions(  # noqa: PLR0913  each is an option
     one_of(intent, INTENTS, "--intent")
     wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
     given = Given(judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store)
-    found = answer(wanted, settled(given))
+    found = answer(wanted, as_reported(given))
     chosen = [
         one
         for one in found.report.sessions

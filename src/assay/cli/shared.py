@@ -36,7 +36,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes to rea
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 
 
-def settings(**flags: str | tuple[str, ...] | None) -> Config:
+def settings(**flags: str | float | tuple[str, ...] | None) -> Config:
     """The settings that hold here; flags by their name in `assay.toml`, `_` for its dots."""
     try:
         here = Path.cwd()

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.shared import AsJson, StorePath, bar, leave_quietly
-from assay.cli.wanted import AsOf, Given, Repo, settled
+from assay.cli.wanted import AsOf, Given, Repo, as_reported
 from assay.config import Config, store_url, zone
 from assay.errors import BadInput
-from assay.pipeline.judging import stream_of
+from assay.pipeline import reading
+from assay.pipeline.given import present
 from assay.pipeline.pool import cores
-from assay.pipeline.scoring import Run, turns_of
+from assay.pipeline.running import Run
+from assay.pipeline.scoring import kept_only, turns_of
 from assay.reports import listing, machine, terminal
 from assay.reports import session as one_session
 from assay.reports.safe import one_line
@@ -41,7 +44,7 @@ Id = Annotated[
 
 def show(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
-    config = settled(Given(repo=repo, as_of=as_of, store=store))
+    config = as_reported(Given(repo=repo, as_of=as_of, store=store))
     url = store_url(config.store, os.environ)
     if not Path(url.removeprefix("sqlite:///")).exists():
         raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
@@ -54,15 +57,20 @@ def show(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False,
 
 def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
     """Show what an id stands for in a store."""
-    with Run(store, None, config, cores()) as run:
+    with closing(kept_only(store, config)) as asked, Run(store, None, config, cores(), asked) as run:
         with bar("judging") as progress:
             run.bring_up_to_date(progress)
         linked = run.linked()
-        found = the_one(Called(linked=linked, streams=store.find(prefix)), prefix, run)
+        found = the_one(Called(linked=linked, streams=found_streams(store, prefix, run)), prefix, run)
         if isinstance(found, Summary):
             show_stream(store, config, found, sessions_in(run, found, linked), as_json)
         else:
             show_session(store, config, found, as_json)
+
+
+def found_streams(store: Store, prefix: str, run: Run) -> list[Summary]:
+    """Streams whose id begins so, as they may be seen."""
+    return [reading.summary(one, run.terms.reading) for one in store.find(prefix)]
 
 
 class Called(Struct, frozen=True, kw_only=True):
@@ -110,7 +118,7 @@ def with_crush(session: Session) -> Session:
 
 
 def show_session(store: Store, config: Config, session: Session, as_json: bool) -> None:
-    turns = turns_of(store, session)
+    turns = turns_of(store, config, session)
     session = with_crush(session)
     leave_quietly()
     if as_json:
@@ -120,7 +128,7 @@ def show_session(store: Store, config: Config, session: Session, as_json: bool) 
 
 
 def show_stream(store: Store, config: Config, one: Summary, sessions: Sequence[Session], as_json: bool) -> None:
-    whole = stream_of(store.pieces_of(one.agent, one.id))
+    whole = reading.readable(store.pieces_of(one.agent, one.id), reading.rules(config, present(config))).stream
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(machine.detail(one, whole, [found.id for found in sessions]) + b"\n")

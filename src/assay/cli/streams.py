@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_quietly, scanned, settings
-from assay.pipeline.given import moment, project
+from assay.pipeline import reading
+from assay.pipeline.given import moment, present, project
 from assay.reports import machine, terminal
 from assay.reports.safe import many, safe
 from assay.types import Summary
@@ -33,9 +34,11 @@ def streams(
 ) -> None:
     """List conversations with what can be established about them without asking any model."""
     chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
-    with scanned(paths, settings(store=store).store, jobs) as found:
+    config = settings(store=store)
+    rules = reading.rules(config, present(config))
+    with scanned(paths, config.store, jobs) as found:
         leave_quietly()
-        listed = found.store.streams(found.outcome.roots, *chosen)
+        listed = [reading.summary(one, rules) for one in found.store.streams(found.outcome.roots, *chosen)]
         if as_json:
             sys.stdout.buffer.write(as_bytes(found, listed) + b"\n")
         else:

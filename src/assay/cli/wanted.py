@@ -8,16 +8,20 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cli import streams
+from assay.cli.consent import Consent, asking
+from assay.cli.remembering import last, made, remember
 from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.pipeline.git.repo import open_repo
 from assay.pipeline.given import moment, present, project
-from assay.pipeline.judging import judge
+from assay.pipeline.judging import is_known, is_there
 from assay.pipeline.pool import cores
-from assay.pipeline.scoring import Choice, score_store
+from assay.pipeline.running import Choice
+from assay.pipeline.scoring import score_store
 from assay.reports import terminal
 from assay.reports.safe import many, one_line
 from assay.reports.words import listed, places
@@ -60,6 +64,28 @@ AsOf = Annotated[
 ]
 
 
+ModelName = Annotated[
+    str | None, typer.Option("--model", metavar="NAME", help="The model to ask; without one, the judge's own choice.")
+]
+ModelUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--model-url", metavar="URL", help="Where it is asked: any endpoint that speaks the judge's protocol."
+    ),
+]
+Votes = Annotated[
+    int | None, typer.Option("--votes", metavar="N", help="Ask for each outcome N times; most votes decide.")
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", metavar="USD", help="Stop asking before this run costs more.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask the model without asking you first.")]
+Batch = Annotated[
+    bool, typer.Option("--batch", help="Ask in batches: half the price, answered within a day; run again to go on.")
+]
+Again = Annotated[bool, typer.Option("--again", help="Also ask again what the model refused or answered unusably.")]
+
+
 class Wanted(Struct, frozen=True, kw_only=True):
     """What to score, as it was given; `None` was not."""
 
@@ -70,6 +96,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     jobs: int = 0
     remembers: bool = False
     """The next report shall tell what changed since this one."""
+    consent: Consent | None = None
+    """What may be asked of a model; `None`: nothing new."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -89,6 +117,11 @@ class Given(Struct, frozen=True, kw_only=True):
     repo: Sequence[Path] | None = None
     as_of: str | None = None
     store: str | None = None
+    model: str | None = None
+    url: str | None = None
+    votes: int | None = None
+    max_cost: float | None = None
+    tokens: int | None = None
 
 
 def settled(given: Given) -> Config:
@@ -100,10 +133,36 @@ def settled(given: Given) -> Config:
         store=given.store,
         as_of=given.as_of,
         rework_repos=repos(given.repo),
+        model_name=given.model,
+        model_url=given.url,
+        model_votes=given.votes,
+        model_max_cost=given.max_cost,
+        model_tokens=given.tokens,
     )
-    judge(config.judge)
+    is_known(config.judge)
     present(config)
     return config
+
+
+def as_reported(given: Given) -> Config:
+    """The settings of the last report, apart from what is given now; those that hold here if they changed since."""
+    config = settled(given)
+    report = last(config)
+    if report is None or report.without != made(settings()) or not is_there(report.with_flags.judge):
+        return config
+    flags = report.with_flags
+    return settled(
+        replace(
+            given,
+            judge=given.judge or flags.judge,
+            commit=given.commit or flags.commit,
+            model=given.model or flags.model,
+            url=given.url or flags.url,
+            votes=given.votes or flags.votes,
+            tokens=flags.tokens,
+            repo=given.repo or [Path(one) for one in flags.repos if Path(one).is_dir()] or None,
+        )
+    )
 
 
 def repos(given: Sequence[Path] | None) -> tuple[str, ...] | None:
@@ -119,38 +178,47 @@ def repos(given: Sequence[Path] | None) -> tuple[str, ...] | None:
 def answer(wanted: Wanted, config: Config) -> Answer:
     """Read what is new, judge what is new, and report."""
     here = zone(config)
-    choice = Choice(
-        since=moment(wanted.since, "--since", here),
-        until=moment(wanted.until, "--until", here),
-        project=project(wanted.project),
-    )
-    if choice.since and choice.until and choice.since >= choice.until:
-        raise BadInput(f"--since {wanted.since} is not before --until {wanted.until}; nothing can lie between them")
+    choice = chosen(config, wanted.since, wanted.until, wanted.project)
     with scanned(wanted.paths, config.store, wanted.jobs) as found:
-        report = scored(found, config, choice, wanted.jobs, remembers=wanted.remembers)
+        report = scored(found, config, choice, wanted)
         if report.sessions:
             return Answer(report=report, zone=here)
-        everything = scored(found, config, Choice(), wanted.jobs) if choice != Choice() else report
+        silent = replace(wanted, remembers=False, consent=None)
+        everything = scored(found, config, Choice(), silent) if choice != Choice() else report
         if not everything.sessions:
             raise BadInput(streams.nothing(found))
         return Answer(report=report, zone=here, note=none_fits(wanted, everything, here))
 
 
-def scored(found: UpToDate, config: Config, choice: Choice, jobs: int, *, remembers: bool = False) -> Report:
+def chosen(config: Config, since: str | None, until: str | None, within: str | None) -> Choice:
+    """Which sessions are wanted, made exact."""
+    here = zone(config)
+    choice = Choice(since=moment(since, "--since", here), until=moment(until, "--until", here), project=project(within))
+    if choice.since and choice.until and choice.since >= choice.until:
+        raise BadInput(f"--since {since} is not before --until {until}; nothing can lie between them")
+    return choice
+
+
+def scored(found: UpToDate, config: Config, choice: Choice, wanted: Wanted) -> Report:
     """The report on the sessions that are wanted."""
-    with bar("judging") as progress:
-        return score_store(
+    roots = found.outcome.roots
+    with asking(found.store, roots, config, choice, wanted.consent) as asked, bar("judging") as progress:
+        report = score_store(
             found.store,
-            found.outcome.roots,
+            roots,
             config,
             since=choice.since,
             until=choice.until,
             project=choice.project,
-            jobs=jobs or cores(),
-            progress=progress,
+            jobs=wanted.jobs or cores(),
+            progress=progress if asked.asker is None else lambda *_: None,
             unreadable=found.outcome.unreadable,
-            remembers=remembers,
+            remembers=wanted.remembers,
+            asked=asked,
         )
+    if wanted.remembers:
+        remember(found.store, config)
+    return report
 
 
 def none_fits(wanted: Wanted, everything: Report, here: tzinfo) -> str:

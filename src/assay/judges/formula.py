@@ -2,19 +2,10 @@
 
 from collections.abc import Sequence
 
+from assay.judges.criteria import FLOORS
 from assay.types import EvidenceKind, Failure, Intent
 
-FLOORS: dict[Intent, float] = {
-    "question": 0.50,
-    "investigation": 0.60,
-    "review": 0.60,
-    "plan": 0.60,
-    "small_change": 0.50,
-    "bug_fix": 0.75,
-    "feature": 0.75,
-    "refactor": 0.75,
-}
-"""Confidence that silence needs: high where an unverified change does harm."""
+__all__ = ["FLOORS", "goal_complete"]
 
 
 def goal_complete(intent: Intent, evidence: EvidenceKind, confidence: float, failures: Sequence[Failure]) -> bool:

@@ -1,8 +1,10 @@
 """What judges ask of a model, and what comes back."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Literal, Protocol
 
+from assay.errors import ModelError, ModelRefused
 from assay.types import Clean, Usage, Value
 
 Trouble = Literal[
@@ -67,6 +69,8 @@ class Call(Value, frozen=True):
     seconds: float
     outcome: Literal["ok", "invalid", "refused", "busy", "unavailable"]
     cost_usd: float | None = None
+    share: float = 1.0
+    """Of the list price: a call in a batch is cheaper."""
     detail: str = ""
 
 
@@ -100,3 +104,24 @@ class Model(Protocol):
         """One call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""
 
     async def close(self) -> None: ...
+
+
+class PaidRefusal(ModelRefused):
+    """A refusal that was paid for: declined or cut off after the model had begun."""
+
+    def __init__(self, why: str, answer: Answer) -> None:
+        super().__init__(why)
+        self.answer = answer
+
+
+class Batching(Protocol):
+    """A model that also takes many questions at once, answers within a day, and is cheaper for it."""
+
+    batch_share: float
+    """Of the list price."""
+
+    async def submit(self, questions: Sequence[Question]) -> str:
+        """Hands questions in, all of different keys; the id by which their answers are collected."""
+
+    async def collect(self, id: str) -> dict[str, Answer | ModelError] | None:
+        """What came back, by key; `None` while it runs. Raises `ModelRefused` where no such batch is known any more."""

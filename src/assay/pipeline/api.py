@@ -2,14 +2,19 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from assay.config import Config, load, store_url, zone
 from assay.errors import BadInput
 from assay.pipeline import given
+from assay.pipeline.asking import Manner, desk
+from assay.pipeline.judging import is_known
 from assay.pipeline.pool import cores
+from assay.pipeline.running import Choice, Run
 from assay.pipeline.scan import scan
-from assay.pipeline.scoring import Choice, Run, scored
+from assay.pipeline.scoring import scored
+from assay.pipeline.spending import size
 from assay.scores.report import Report
 from assay.stores.sql import open_store
 
@@ -28,6 +33,9 @@ def score(  # noqa: PLR0913  a choice each, all by name
     timezone: str | None = None,
     repos: AnyPath | Sequence[AnyPath] | None = None,
     as_of: str | None = None,
+    model: str | None = None,
+    max_cost: float | None = None,
+    may_ask: bool = False,
 ) -> Report:
     """Find transcripts, judge what is new in them, and report on their sessions.
 
@@ -37,27 +45,25 @@ def score(  # noqa: PLR0913  a choice each, all by name
     that the command line uses. `jobs` is the number of processes, 0 for one per core. `judge` and `timezone` are as in
     `assay.toml`, which holds where they are not given. `repos` are git repositories in which to look for what became of
     sessions' lines; without any, those in which sessions were run. `as_of` is a day or a time: the report as of then.
+    A judge that asks a model (`anthropic`, `claude-cli`, `openai`) asks only with `may_ask=True`, `model` where it is
+    given, and for at most `max_cost` US dollars; what was answered before is not asked again.
 
     Raises `assay.errors.BadInput` where there is nothing to read or something that was given can't be used.
     """
     config = load(
-        os.environ,
-        Path.cwd(),
-        store=store and os.fspath(store),
-        judge=judge,
-        timezone=timezone,
-        rework_repos=None if repos is None else tuple(map(str, listed(repos))),
-        as_of=as_of,
-    )
+        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone, as_of=as_of,
+        rework_repos=None if repos is None else [*map(str, listed(repos))], model_name=model, model_max_cost=max_cost,
+    )  # fmt: skip
+    is_known(config.judge)
     choice = Choice(
         since=given.moment(since, "since", zone(config)),
         until=given.moment(until, "until", zone(config)),
         project=given.project(project),
     )
-    return score_paths(listed(paths), config, choice, jobs or cores())
+    return score_paths(listed(paths), config, choice, jobs or cores(), may_ask)
 
 
-def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int) -> Report:
+def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int, may_ask: bool) -> Report:
     """Bring the store up to date with the paths, or with the usual places, and report."""
     found = given.given_or_usual(paths)
     opened = open_store(store_url(config.store, os.environ))
@@ -65,10 +71,26 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int
         if not found.files and not paths and not opened.known(found.roots):
             raise given.nowhere()
         changes = scan(opened, found, jobs, lambda *_: None)
-        with Run(opened, changes.roots, config, jobs) as run:
-            return scored(run, choice, changes.unreadable).report
+        manner = Manner(only_kept=not may_ask)
+        with closing(desk(opened, config, os.environ, manner)) as asked:
+            if asked.asker and not may_ask:
+                refuse(Run(opened, changes.roots, config, 1, asked, choice))
+            with Run(opened, changes.roots, config, jobs, asked, choice) as run:
+                return scored(run, choice, changes.unreadable).report
     finally:
         opened.close()
+
+
+def refuse(run: Run) -> None:
+    """Say what would be asked, where anything would be."""
+    assert run.asker
+    with run:
+        found = run.asker.estimate([size(one.question) for one in run.rehearsed()])
+    if found.questions:
+        raise BadInput(
+            f"this would ask {found.model} at {found.where} {found.questions} questions, about {found.input} tokens; "
+            "give may_ask=True to go on"
+        )
 
 
 def listed(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:

@@ -32,7 +32,7 @@ def the_one(store: Store, config: Config, prefix: str) -> Session:
 
 def split(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
     """Let a new session begin with a turn of another, given by its number in there or its id."""
-    placed = placed_turns(store, session)
+    placed = placed_turns(store, config, session)
     n = number(placed, session, turn)
     segment, _, chosen = placed[n]
     if chosen.prompt is None:
@@ -64,6 +64,8 @@ def merge(store: Store, config: Config, session: Session, other: Session, at: st
     """Let a session go on with another."""
     if session.id == other.id:
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
+    if session.tenant != other.tenant:
+        raise BadInput(f"{session.id} and {other.id} belong to different tenants; their sessions stay apart")
     store.scored.correct(Corrected(kind="merge", turn=other.id, into=session.id, at=at))
     return holding(store, config, session.id)
 

@@ -1,4 +1,4 @@
-"""What a worker process does with a stream: cut it, judge every segment, hand back rows to keep.
+"""Facts and judgements of some turns, and the evidence behind them checked.
 
 What is judged depends on nothing but the turns, the prompt that came next, and the version of all that judges: a
 hash of these, the input, tells whether it must be judged at all.
@@ -10,20 +10,15 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from assay import facts, sessions
-from assay.config import Boundaries, Config
+from assay import facts
 from assay.errors import BadInput, JudgeError
 from assay.facts.failures import Failures
-from assay.pipeline.work import ENCODE, Joining, pieces_of, prompts_at
+from assay.judges.model import citing
+from assay.pipeline.work import ENCODE, prompts_at
 from assay.plugins import find, names
 from assay.scores.prism import is_crushed
-from assay.sessions.boundaries import cut, turn_id
-from assay.sessions.join import join
-from assay.stores.sql.scored import Cut, KeptSegment, Whole
-from assay.stores.sql.settling import Name, Pieces, StreamFiles
 from assay.types import (
     Citation,
     EvidenceKind,
@@ -37,13 +32,9 @@ from assay.types import (
     Reason,
     Row,
     RubricJudgement,
-    Segment,
     Stream,
     Turn,
 )
-
-VERSION = 2
-"""Raised when streams are cut, or what is judged put together, in another way."""
 
 NO_CITATION = "no citation stands in the transcript"
 NO_GAPS: tuple[Gap, ...] = ()
@@ -68,34 +59,33 @@ class Judge(Protocol):
 
 @cache
 def judge(name: str) -> Judge:
-    """The judge called `name`."""
-    there = [one for one in names("judges") if hasattr(find("judges", one), "outcome")]
-    if name not in there:
-        raise BadInput(f"no judge is called {name!r}; there are: {', '.join(there)}")
+    """The judge called `name` that asks no model."""
+    if name not in own_judges():
+        there = ", ".join([*own_judges(), *model_backends()])
+        raise BadInput(f"no judge is called {name!r}; there are: {there}")
     return cast(Judge, find("judges", name))
 
 
-# --- versions ---------------------------------------------------------------------------------
+def own_judges() -> list[str]:
+    """The judges that ask no model."""
+    return [one for one in names("judges") if callable(getattr(find("judges", one), "outcome", None))]
 
 
-class Terms(Struct, frozen=True, kw_only=True):
-    """What holds for a whole run."""
-
-    judge: str
-    rules: Boundaries
-    splits: frozenset[str]
-    judging: str
-    """Version of all that decides what is judged of given turns."""
-    cutting: str
-    """Version of all that decides where a stream is cut, and of `judging`."""
+@cache
+def model_backends() -> tuple[str, ...]:
+    """The judges that ask a model, by the names people give them."""
+    return tuple(one.replace("_", "-") for one in names("llm") if hasattr(find("llm", one), "connect"))
 
 
-def terms(config: Config, splits: frozenset[str]) -> Terms:
-    """The terms of these settings; where people split is no part of the version: a split drops the stream's cut."""
-    versions = judge(config.judge).versions()
-    judging = hashed(VERSION, config.judge, sorted(versions.items()), sessions.VERSION, facts.version())
-    cutting = hashed(judging, config.boundaries.commit)
-    return Terms(judge=config.judge, rules=config.boundaries, splits=splits, judging=judging, cutting=cutting)
+def is_there(name: str) -> bool:
+    """Whether there is a judge of this name."""
+    return name in model_backends() or name in own_judges()
+
+
+def is_known(name: str) -> None:
+    """Refuse a judge that nobody knows, before anything is read."""
+    if not is_there(name):
+        judge(name)
 
 
 def hashed(*parts: object) -> str:
@@ -137,6 +127,9 @@ class Judged(Row, frozen=True):
     grade: str | None
     checks: dict[str, bool | None]
     judge_versions: dict[str, str]
+    judge: str = "offline"
+    fallback: str | None = None
+    """Why another judge than the one that was asked for had to do."""
 
 
 class Asking:
@@ -154,17 +147,16 @@ class Asking:
 
 
 def judged(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: Asking) -> Judged:
-    """Facts and judgements of some turns."""
+    """Facts and judgements of some turns; the rubric is asked for first, and alone where it can't be answered yet."""
     established = facts.establish(turns)
     flat = facts.flat(established)
     failures = cast(Failures, established["failures"]).failure_signals
-    language = asking.ask(lambda: by.language(turns), NO_LANGUAGE)
-    before = len(asking.troubles)
     rubric = asking.ask(lambda: by.rubric(turns), NO_RUBRIC)
     outcome = NO_OUTCOME
     if (intent := rubric.intent) is not None:
         outcome = checked(asking.ask(lambda: by.outcome(turns, intent, failures, after), NO_OUTCOME), turns, after)
-    why = next(iter(asking.troubles[before:]), outcome.ungraded)
+    why = next(iter(asking.troubles), outcome.ungraded)
+    language = NO_LANGUAGE if rubric is NO_RUBRIC else asking.ask(lambda: by.language(turns), NO_LANGUAGE)
     status = status_of(flat["substance"], rubric, outcome, why)
     return Judged(
         models=models(turns),
@@ -187,6 +179,34 @@ def judged(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: Askin
         grade=rubric.grade,
         checks=rubric.checks,
         judge_versions=by.versions(),
+    )
+
+
+def unjudged(turns: Sequence[Turn]) -> Judged:
+    """Facts alone, of turns whose words nobody may see."""
+    flat = facts.flat(facts.establish(turns))
+    return Judged(
+        models=models(turns),
+        prompts_at=list(prompts_at(turns)),
+        facts=flat,
+        language=None,
+        programming_language=None,
+        intent=None,
+        judge_status="opted_out" if flat["substance"] else "trivial",
+        ungraded_reason=None,
+        goal_complete=None,
+        confidence=None,
+        evidence=None,
+        citations=[],
+        reasons=[],
+        intent_reasons=[],
+        crushed=None,
+        title="",
+        summary="",
+        grade=None,
+        checks={},
+        judge_versions={},
+        judge="nobody",
     )
 
 
@@ -219,6 +239,11 @@ def checked(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | No
 
 
 def stands(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
+    """Whether a quote stands in the turn it names, as it was said or as a model was shown it."""
+    return stands_as_said(citation, turns, after) or citing.stands(citation, turns, after)
+
+
+def stands_as_said(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
     """Whether a quote stands in the turn it names; what was said next stands behind the last one."""
     quote = squeezed(citation.quote).strip("… ")
     if not quote or not 1 <= citation.turn <= len(turns) + (after is not None):
@@ -244,107 +269,3 @@ def texts(turn: Turn) -> Iterator[str]:
 def squeezed(text: str) -> str:
     """A text with every run of white space as one space."""
     return " ".join(text.split())
-
-
-# --- tasks ------------------------------------------------------------------------------------
-
-
-class CutTask(Struct, frozen=True, kw_only=True):
-    """A stream to cut."""
-
-    terms: Terms
-    stream: StreamFiles
-    kept: Pieces
-    known: frozenset[str]
-    """Inputs of which judgements are kept."""
-
-
-def cut_stream(task: CutTask) -> Cut:
-    """Cut a stream and judge what is not known yet."""
-    terms, by = task.terms, judge(task.terms.judge)
-    stream = stream_of(task.kept)
-    asking = Asking()
-    gaps = asking.ask(lambda: by.topic(stream), NO_GAPS)
-    found = [
-        judge_segment(task, n, segment, stream)
-        for n, segment in enumerate(cut(stream, gaps, terms.splits, terms.rules))
-    ]
-    is_done = not asking.troubles and all(one.input for one in found)
-    return Cut(
-        agent=task.stream.agent,
-        stream=task.stream.id,
-        generation=task.stream.generation,
-        version=terms.cutting if is_done else "",
-        branch=stream.about.branch,
-        segments=tuple(found),
-    )
-
-
-def judge_segment(task: CutTask, n: int, segment: Segment, stream: Stream) -> KeptSegment:
-    """A segment with what is judged of it, unless that is known."""
-    turns, after = turns_in(stream, segment), prompt_after(stream, segment)
-    hashed = input_of(task.terms.judging, turns, after)
-    kept = KeptSegment(
-        segment=segment,
-        n=n,
-        input=hashed,
-        turns=tuple(turn_id(segment.agent, segment.stream, turn) for turn in turns),
-    )
-    if hashed in task.known:
-        return kept
-    asking = Asking()
-    found = judged(judge(task.terms.judge), turns, after, asking)
-    return replace(kept, input="" if asking.troubles else hashed, judged=msgspec.json.encode(found))
-
-
-class Parts(Struct, frozen=True, kw_only=True):
-    """A session of several segments, in order of time."""
-
-    segments: tuple[Segment, ...]
-    input: str
-
-
-class WholeTask(Struct, frozen=True, kw_only=True):
-    """Sessions of several segments, with the streams they stand in."""
-
-    terms: Terms
-    streams: dict[Name, Pieces]
-    wanted: tuple[Parts, ...]
-
-
-def judge_wholes(task: WholeTask) -> list[Whole]:
-    """Judge each session as one."""
-    streams = {name: stream_of(kept) for name, kept in task.streams.items()}
-    return [judge_whole(task.terms, parts, streams) for parts in task.wanted]
-
-
-def judge_whole(terms: Terms, parts: Parts, streams: dict[Name, Stream]) -> Whole:
-    """Judge a session as one; where its streams changed since it was put together, it is not kept as known."""
-    pieces = [(streams[one.agent, one.stream], one) for one in parts.segments]
-    turns = [turn for stream, segment in pieces for turn in turns_in(stream, segment)]
-    inputs = [input_of(terms.judging, turns_in(*piece), prompt_after(*piece)) for piece in pieces]
-    asking = Asking()
-    found = judged(judge(terms.judge), turns, prompt_after(*pieces[-1]), asking)
-    is_sure = not asking.troubles and hashed(*inputs) == parts.input
-    first = parts.segments[0]
-    return Whole(
-        agent=first.agent,
-        id=first.id,
-        input=parts.input if is_sure else "",
-        judged=msgspec.json.encode(found),
-    )
-
-
-def stream_of(kept: Pieces) -> Stream:
-    """A stream of its files as kept."""
-    return join(pieces_of(Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)), kept.elsewhere)
-
-
-def turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:
-    """The turns of a segment."""
-    return stream.turns[segment.first : segment.last + 1]
-
-
-def prompt_after(stream: Stream, segment: Segment) -> Prompt | None:
-    """What the person said next in the same stream."""
-    return next((turn.prompt for turn in stream.turns[segment.last + 1 :] if turn.prompt), None)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from assay.reports import later
 from assay.reports.safe import many, one_line
 from assay.reports.terminal import short
-from assay.reports.words import HELD_BACK, NOT_COUNTED, UNKNOWN, listed, percent, places, plainly, span
+from assay.reports.words import HELD_BACK, NOT_COUNTED, UNKNOWN, dollars, listed, percent, places, plainly, span
 from assay.scores.measures import Measures
 from assay.scores.prism import Score, exclusion, has_goal, has_substance, letter
 from assay.scores.reasons import obstacle_of
-from assay.scores.report import Report
+from assay.scores.report import JudgeShare, Report
 from assay.scores.slices import Slice
 from assay.scores.windows import Window
 from assay.types import Session
@@ -45,13 +45,31 @@ def nothing(found: Report) -> str:
     """Why there is no score."""
     if not found.sessions:
         return "there are no sessions"
+    if found.score.is_mixed:
+        return f"several judges, which make no common score: {'; '.join(map(share, found.by_judge))}"
     reasons = [f"{n} {NOT_COUNTED.get(why, one_line(why, 80))}" for why, n in found.exclusions.items()]
     return f"of {many(len(found.sessions), 'session')} {listed(reasons, 4)}"
 
 
+def share(one: JudgeShare) -> str:
+    """The score of one judge's sessions."""
+    return f"{one_line(one.judge, 40)} {rate(one.score)}"
+
+
 def judged_by(found: Report) -> str:
-    state = "calibrated" if found.judge.calibrated else "uncalibrated"
-    return f"judged by the {one_line(found.judge.backend, 40)} judge, {state}"
+    """Who judged, where words went, and what that took."""
+    judge = found.judge
+    state = "calibrated" if judge.calibrated else "uncalibrated"
+    said = f"judged by the {one_line(judge.backend, 40)} judge, {state}"
+    if judge.fallback and all(one.judge == "offline" for one in found.by_judge):
+        return f"{said}, instead of a model: {one_line(judge.fallback, 160)}"
+    if judge.model is None or judge.spending is None:
+        return said
+    spent = judge.spending
+    cost = "price not known" if spent.cost_usd is None else dollars(spent.cost_usd)
+    kept = f", {many(spent.cached, 'answer')} from before" if spent.cached else ""
+    asked = f"{many(spent.calls, 'call')}, {cost}{kept}" if spent.calls or spent.cached else "nothing new was asked"
+    return f"{said}: {one_line(judge.model, 60)} at {one_line(judge.where or '', 80)} · {asked}"
 
 
 # --- where sessions drop out --------------------------------------------------------------------
@@ -170,4 +188,13 @@ def notes(found: Report) -> list[str]:
     if ungraded:
         verb = "is" if ungraded == 1 else "are"
         said.append(f"{many(ungraded, 'session')} {verb} ungraded and left out: thin evidence is reported, not guessed")
-    return said + later.notes(found.score, found.sessions)
+    return [*stood_in(found), *said, *later.notes(found.score, found.sessions)]
+
+
+def stood_in(found: Report) -> list[str]:
+    """Sessions that another judge judged than the one that was asked for, and why."""
+    reasons = Counter(one.fallback for one in found.sessions if one.fallback and one.judge_status != "opted_out")
+    return [
+        f"{many(n, 'session')} judged by the offline judge instead: {one_line(str(why), 160)}"
+        for why, n in reasons.most_common()
+    ]

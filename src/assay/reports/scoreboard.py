@@ -54,7 +54,8 @@ def headline(found: Report) -> list[Text]:
     """The number with its interval, drawn, and who judged."""
     score, judge = found.score, Text(gist.judged_by(found), "dim")
     if score.value is None:
-        return [Text.assemble(("PRISM Score: no score", TITLE), ", nothing counts: ", gist.nothing(found)), judge]
+        why = ", " if score.is_mixed else ", nothing counts: "
+        return [Text.assemble(("PRISM Score: no score", TITLE), why, gist.nothing(found)), judge]
     words = f" · 95 % interval {gist.interval(score)} · {gist.tally(score)}"
     return [
         Text.assemble((f"PRISM Score {gist.number(found)}", TITLE), words),

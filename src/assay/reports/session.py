@@ -36,6 +36,8 @@ COUNTS = {
 }  # fmt: skip
 """Counts that stand on one line, by their fact, each with its word."""
 WEIGHTS = Text("+ speaks for a completed goal, − against it (log-odds)", "dim")
+VOTES = Text("+ the model says completed, − it says not, with its confidence", "dim")
+OF_MODELS = frozenset({"rationale", "vote", "no_vote"})
 
 
 def report(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
@@ -87,7 +89,10 @@ def verdict(one: Session) -> list[Text]:
         done = "completed" if one.goal_complete else "not completed"
         lines.append(Text(f"goal {done}: {ground(one)}"))
     versions = ", ".join(f"{plainly(job)} {one_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items()))
-    return [*lines, Text(f"judge versions: {versions}", "dim")] if versions else lines
+    if one.fallback:
+        lines.append(Text(f"judged by the offline judge instead: {one_line(one.fallback, 200)}", "yellow"))
+    who = f"judged by {one_line(one.judge, 40)}; " if versions else ""
+    return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
 
 
 def told_by(one: Session) -> str:
@@ -116,7 +121,8 @@ def down(confidence: float) -> str:
 def weighed(one: Session, turns: int) -> list[RenderableType]:
     """The evidence, and how to read it."""
     found = [evidence(one, turns)] if one.reasons or one.citations else []
-    return [WEIGHTS, *found] if one.reasons else [*found]
+    says_why = any(reason.kind in OF_MODELS for reason in one.reasons)
+    return [VOTES if says_why else WEIGHTS, *found] if one.reasons else [*found]
 
 
 def evidence(one: Session, turns: int) -> Table:

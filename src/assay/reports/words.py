@@ -57,6 +57,13 @@ def percent(value: float) -> str:
     return str(min(99, max(1, round(value))) if 0 < value < 100 else round(value))
 
 
+def dollars(value: float) -> str:
+    """A sum that is never shown as nothing where it is something."""
+    if value and value < 0.005:
+        return "under USD 0.01"
+    return f"USD {value:.2f}"
+
+
 def span(seconds: float) -> str:
     """How long, in the unit that fits."""
     if seconds < MINUTE_S:

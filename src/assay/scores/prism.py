@@ -33,6 +33,8 @@ class Score(Row, frozen=True):
     """Crushed sessions of which nobody can tell whether they were reworked."""
     corrected: None = None
     """For the judge's measured error: nothing, until it is measured."""
+    is_mixed: bool = False
+    """Several judges judged, so there is no common value: what one calls crushed another may not."""
 
 
 class Waterfall(Row, frozen=True):
@@ -79,16 +81,24 @@ def score(sessions: Iterable[Session]) -> Score:
     found = counted(sessions)
     crushed = [one for one in found if has_crushed(one)]
     states = Counter(map(rework, crushed))
-    low, high = wilson(len(crushed), len(found)) if found else (None, None)
+    is_mixed = len(set(map(judged_by, found))) > 1
+    has_value = bool(found) and not is_mixed
+    low, high = wilson(len(crushed), len(found)) if has_value else (None, None)
     return Score(
-        value=100 * len(crushed) / len(found) if found else None,
+        value=100 * len(crushed) / len(found) if has_value else None,
         low=low,
         high=high,
         crushed=len(crushed),
         counted=len(found),
         rework_open=states["open"],
         rework_unknown=states["unknown"],
+        is_mixed=is_mixed,
     )
+
+
+def judged_by(session: Session) -> tuple[str, str]:
+    """Who judged a session, in which version."""
+    return session.judge, " ".join(f"{job}={one}" for job, one in sorted(session.judge_versions.items()))
 
 
 def wilson(crushed: int, counted: int) -> tuple[float, float]:

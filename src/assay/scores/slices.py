@@ -1,4 +1,4 @@
-"""The score by project, branch, model, agent, intent or language."""
+"""The score by project, branch, model, agent, intent, language or tenant."""
 
 import re
 from collections import defaultdict
@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from assay.scores.prism import Score, score
 from assay.types import Row, Session
 
-By = Literal["project", "branch", "model", "agent", "intent", "language"]
+By = Literal["project", "branch", "model", "agent", "intent", "language", "tenant"]
 WAYS: tuple[By, ...] = get_args(By)
 NOTHING = "(none)"
 INSIDE = re.compile(r"/\.(?:worktrees|claude/worktrees)/.*$")
@@ -29,6 +29,7 @@ NAMES: dict[By, Callable[[Session], str | None]] = {
     "agent": lambda one: one.agent,
     "intent": lambda one: one.intent,
     "language": lambda one: one.language,
+    "tenant": lambda one: one.tenant,
 }
 
 

@@ -95,6 +95,8 @@ class Edit(Value, frozen=True):
     """Hashes of the added lines in order, as `types.lines` packs them; lines that tell nothing are left out."""
     old: bytes = b""
     """The same of the removed lines."""
+    text: str = ""
+    """The change in short, as a few lines of a diff; see `types.change`."""
 
 
 class Run(Value, frozen=True):

@@ -218,6 +218,11 @@ class Session(Row, frozen=True):
     grade: str | None
     checks: dict[str, bool | None]
     judge_versions: dict[str, str]
+    judge: str = "offline"
+    """Who judged it."""
+    fallback: str | None = None
+    """Why another judge than the one that was asked for had to do."""
+    tenant: str | None = None
 
 
 class Corrected(Value, frozen=True):

@@ -4,6 +4,7 @@ Its weights stand in the TOML files here, each with a version; its phrases in `s
 language. They were set by hand and are called uncalibrated until labels of the reader's own say otherwise.
 """
 
+from assay.judges import criteria
 from assay.judges.offline.language import language
 from assay.judges.offline.outcome import outcome
 from assay.judges.offline.rubric import rubric
@@ -23,6 +24,6 @@ def versions() -> dict[str, str]:
     return {
         "topic": version(CODE, "topic", phrases),
         "language": version(CODE, "language", phrases),
-        "rubric": version(CODE, "rubric", phrases),
-        "outcome": version(CODE, "outcome", phrases),
+        "rubric": version(CODE, "rubric", phrases, criteria.version("rubric")),
+        "outcome": version(CODE, "outcome", phrases, criteria.version("outcome")),
     }

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from assay.judges.criteria import asked_of, grade
 from assay.judges.offline.intent import decide, headline, substantive
 from assay.judges.offline.naming import names_of
 from assay.judges.offline.steps import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, made_edits
 from assay.sessions.ending import tail
-from assay.types import Intent, Prompt, RubricJudgement, Turn
+from assay.types import Prompt, RubricJudgement, Turn
 
 TITLE, SUMMARY = 60, 240
 FEW_WORDS, ENOUGH_WORDS, MANY_WORDS = 4, 10, 150
@@ -28,17 +29,6 @@ ADDRESS = re.compile(r"https?://(?:github|gitlab)\.com/([\w.-]+/[\w.-]+/[\w-]+/\
 MARKUP = re.compile(r"```.*?(?:```|\Z)|\*\*|^#{1,6}\s|^>\s|\||^\s*[-|]+\s*$", re.DOTALL | re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|(?<=[。！？])")
 TELLING_TITLE = 16
-NOT_ASKED: dict[str, frozenset[Intent]] = {
-    "scope_bounded": frozenset({"question"}),
-    "verification_requested": frozenset({"question", "investigation", "review", "plan"}),
-    "root_cause_oriented": frozenset({"question", "review", "plan", "small_change", "feature", "refactor"}),
-    "plan_first": frozenset({"question", "investigation", "review", "small_change", "bug_fix"}),
-}
-"""Checks that say nothing for an intent."""
-GRADES = (
-    (1.0, "A+"), (0.85, "A"), (0.8, "A-"), (0.75, "B+"), (0.66, "B"), (0.6, "B-"),
-    (0.55, "C+"), (0.5, "C"), (0.4, "C-"), (0.2, "D"),
-)  # fmt: skip
 
 
 def rubric(turns: Sequence[Turn]) -> RubricJudgement:
@@ -48,9 +38,7 @@ def rubric(turns: Sequence[Turn]) -> RubricJudgement:
     title = titled(turns, prompts)
     if intent is None:
         return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=summed_up(title, turns))
-    checks = {
-        name: None if intent in NOT_ASKED.get(name, ()) else value for name, value in seven(turns, prompts).items()
-    }
+    checks = asked_of(intent, seven(turns, prompts))
     return RubricJudgement(
         intent=intent,
         checks=checks,
@@ -97,15 +85,6 @@ def planned_first(turns: Sequence[Turn]) -> bool:
         if made_edits(call):
             return False
     return False
-
-
-def grade(checks: dict[str, bool | None]) -> str | None:
-    """A letter for the share of applicable checks that hold."""
-    applicable = [value for value in checks.values() if value is not None]
-    if not applicable:
-        return None
-    share = sum(applicable) / len(applicable)
-    return next((letter for least, letter in GRADES if share >= least), "F")
 
 
 def titled(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:

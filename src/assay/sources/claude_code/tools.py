@@ -1,12 +1,14 @@
 """Tool calls and their results as Claude Code writes them."""
 
 import re
+from typing import Literal
 
 import msgspec
 from msgspec import Raw, Struct
 
 from assay.sources.claude_code.records import Block, Inner, ToolOutcome
 from assay.types import Call, CallKind, CallStatus, Edit, Result
+from assay.types.change import MOST_LINES, in_short, of_file
 from assay.types.lines import packed, packed_text
 
 KINDS: dict[str, CallKind] = {
@@ -132,14 +134,39 @@ def asked_edits(given: Input) -> tuple[Edit, ...]:
     if not path:
         return ()
     if whole := given.content or given.new_source:
-        return (Edit(path=path, added=count_lines(whole), new=hashes(whole)),)
+        return (written(path, whole),)
     added: list[str] = []
     removed: list[str] = []
+    changed: list[str] = []
     for edit in given.edits or [OneEdit(old_string=given.old_string, new_string=given.new_string)]:
         more, less = changed_lines(edit.old_string, edit.new_string)
         added += more
         removed += less
-    return (Edit(path=path, added=len(added), removed=len(removed), new=packed(added), old=packed(removed)),)
+        changed += signed(less, "-") + signed(more, "+")
+    return (edited(path, added, removed, changed),)
+
+
+def written(path: str, content: str, how: Literal["create", "update"] = "update") -> Edit:
+    """An edit that wrote a whole file."""
+    lines = count_lines(content)
+    return Edit(path=path, added=lines, how=how, new=hashes(content), text=of_file(content, lines))
+
+
+def edited(path: str, added: list[str], removed: list[str], changed: list[str]) -> Edit:
+    """An edit of these lines; `changed` are both, signed, in their order."""
+    return Edit(
+        path=path,
+        added=len(added),
+        removed=len(removed),
+        new=packed(added),
+        old=packed(removed),
+        text=in_short(changed, len(added), len(removed)),
+    )
+
+
+def signed(lines: list[str], sign: str) -> list[str]:
+    """The first of these lines as a diff shows them."""
+    return [sign + line for line in lines[:MOST_LINES]]
 
 
 def count_lines(text: str) -> int:
@@ -211,12 +238,11 @@ def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
             content = TEXT.decode(detail.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return (Edit(path=detail.filePath, added=count_lines(content), how="create", new=hashes(content)),)
+        return (written(detail.filePath, content, "create"),)
     lines = [line for hunk in detail.structuredPatch for line in hunk.lines]
     added = [line[1:] for line in lines if line[:1] == "+"]
     removed = [line[1:] for line in lines if line[:1] == "-"]
-    new, old = packed(added), packed(removed)
-    return (Edit(path=detail.filePath, added=len(added), removed=len(removed), new=new, old=old),)
+    return (edited(detail.filePath, added, removed, lines),)
 
 
 class Seen(Struct):

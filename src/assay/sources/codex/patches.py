@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from assay.sources.codex.records import table, word
 from assay.types import Edit
+from assay.types.change import in_short
 from assay.types.lines import packed
 
 How = Literal["create", "update", "delete"]
@@ -23,23 +24,20 @@ def in_patch(text: str) -> tuple[Edit, ...]:
     edits: list[Edit] = []
     path = ""
     how: How = "update"
-    added: list[str] = []
-    removed: list[str] = []
+    changed: list[str] = []
     for line in text[max(text.find(_BEGIN), 0) :].splitlines():
         if line.startswith("*** "):
             if opened := _FILE.match(line):
-                edits += _edit(path, how, added, removed)
-                path, how, added, removed = opened[2].strip(), _HOW[opened[1]], [], []
+                edits += _edit(path, how, changed)
+                path, how, changed = opened[2].strip(), _HOW[opened[1]], []
             elif path and (moved := _MOVE.match(line)):
                 path = moved[1].strip()
             elif line.startswith("*** End Patch"):
-                edits += _edit(path, how, added, removed)
+                edits += _edit(path, how, changed)
                 path = ""
-        elif line.startswith("+"):
-            added.append(line[1:])
-        elif line.startswith("-"):
-            removed.append(line[1:])
-    return (*edits, *_edit(path, how, added, removed))
+        elif line.startswith(("+", "-")):
+            changed.append(line)
+    return (*edits, *_edit(path, how, changed))
 
 
 def in_shell(command: str) -> tuple[Edit, ...]:
@@ -56,10 +54,10 @@ def in_changes(changes: Any) -> tuple[Edit, ...]:
         how = _CHANGE.get(word(change.get("type")), "update")
         path = word(change.get("move_path")) or path
         if diff := word(change.get("unified_diff")):
-            edits += _edit(path, how, *_diff_lines(diff))
+            edits += _edit(path, how, _diff_lines(diff))
         else:
-            lines = word(change.get("content")).splitlines()
-            edits += _edit(path, how, [], lines) if how == "delete" else _edit(path, how, lines, [])
+            sign = "-" if how == "delete" else "+"
+            edits += _edit(path, how, [sign + line for line in word(change.get("content")).splitlines()])
     return tuple(edits)
 
 
@@ -69,16 +67,27 @@ def same_file(one: str, other: str) -> bool:
     return a == b or a.endswith("/" + b.removeprefix("./")) or b.endswith("/" + a.removeprefix("./"))
 
 
-def _edit(path: str, how: How, added: Sequence[str], removed: Sequence[str]) -> list[Edit]:
+def _edit(path: str, how: How, changed: Sequence[str]) -> list[Edit]:
+    """The edit of these lines, signed; none where no file is named."""
     if not path:
         return []
-    new, old = packed(added), packed(removed)
-    return [Edit(path=path, added=len(added), removed=len(removed), how=how, new=new, old=old)]
+    added = [line[1:] for line in changed if line.startswith("+")]
+    removed = [line[1:] for line in changed if line.startswith("-")]
+    return [
+        Edit(
+            path=path,
+            added=len(added),
+            removed=len(removed),
+            how=how,
+            new=packed(added),
+            old=packed(removed),
+            text=in_short(changed, len(added), len(removed)),
+        )
+    ]
 
 
-def _diff_lines(diff: str) -> tuple[list[str], list[str]]:
+def _diff_lines(diff: str) -> list[str]:
     """Those from the first hunk on: above it, `+++` and `---` name files."""
     lines = diff.splitlines()
     first = next((at for at, line in enumerate(lines) if line.startswith("@@")), 0)
-    added = [line[1:] for line in lines[first:] if line.startswith("+")]
-    return added, [line[1:] for line in lines[first:] if line.startswith("-")]
+    return [line for line in lines[first:] if line.startswith(("+", "-"))]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, FromClause, Select, and_, false, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, and_, false, func, or_, select
 
 from assay.stores.sql.schema import files, streams
 
@@ -31,3 +31,21 @@ def stream_below(roots: Sequence[str]) -> ColumnElement[bool]:
     """Streams that have a file at or below one of the paths."""
     some_file = files.alias()
     return stream_file(below(roots, some_file), some_file).exists()
+
+
+def chosen(roots: Sequence[str] | None, since: str, until: str, project: str) -> list[ColumnElement[bool]]:
+    """What a stream must be like; nothing that is not given."""
+    return [
+        *([] if roots is None else [stream_below(roots)]),
+        *([streams.c.ended_at >= since] if since else []),
+        *([streams.c.began_at < until] if until else []),
+        *([in_project(project)] if project else []),
+    ]
+
+
+def in_project(project: str) -> ColumnElement[bool]:
+    """Streams of a folder and those below it, or whose folder's path has a word in it."""
+    if project.startswith("/"):
+        inner = streams.c.project.startswith(inside(project), autoescape=True)
+        return or_(streams.c.project == project, inner)
+    return func.lower(streams.c.project).contains(project.lower(), autoescape=True)

@@ -4,12 +4,14 @@
 it is brought up to date with every change, so that nobody reads turns to show a list.
 `cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` can not.
 `rework` is what became of sessions' lines, and what was last told of it.
+`answers`, `calls` and `batches` are what models said, what that cost, and what is still being answered.
 """
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Float,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -176,3 +178,53 @@ rework = Table(
 
 `is_told`: the last report said that the session crushed.
 """
+
+answers = Table(
+    "answers",
+    TABLES,
+    Column("key", Text, primary_key=True),
+    Column("job", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("trouble", Text),
+    Column("why", Text, nullable=False),
+    Column("text", Text, nullable=False),
+)
+"""What models said, by the hash of what they were asked; paid for, so never dropped with what was made of it."""
+
+calls = Table(
+    "calls",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("backend", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("input", BigInteger, nullable=False),
+    Column("output", BigInteger, nullable=False),
+    Column("cache_read", BigInteger, nullable=False),
+    Column("cache_write", BigInteger, nullable=False),
+    Column("cost_usd", Float),
+    Column("detail", Text, nullable=False),
+)
+"""Every call to a model, with what it cost; rows are only ever added."""
+
+batches = Table(
+    "batches",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("backend", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("keys", LargeBinary, nullable=False),
+)
+"""Batches that are still being answered."""
+
+remembered = Table(
+    "remembered",
+    TABLES,
+    Column("name", Text, primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+"""How the last report was made, so that what is shown of a session is what that report said."""

@@ -12,14 +12,15 @@ from sqlalchemy import Connection, Select, and_, delete, insert, select, update
 from assay.sessions.linking import order
 from assay.stores.sql import settling
 from assay.stores.sql.bulk import add_many, among
-from assay.stores.sql.paths import stream_below
-from assay.stores.sql.schema import corrections, cuts, files, generation, joined, segments, streams
+from assay.stores.sql.paths import chosen, stream_below
+from assay.stores.sql.schema import corrections, cuts, files, generation, joined, remembered, segments, streams
 from assay.stores.sql.settling import COUNT_UP, DROP_CUT, NAME, Name, Pieces, StreamFiles
 from assay.types import Corrected, Segment
 
 PACK = msgspec.msgpack.Encoder().encode
 SEGMENT = msgspec.msgpack.Decoder(Segment).decode
 AT_ONCE = 400
+REPORT = "report"
 ID_BYTES = 6
 
 T = TypeVar("T")
@@ -80,12 +81,12 @@ class ScoredSessions:
         self.reading = reading
         self.writing = writing
 
-    def uncut(self, version: str, roots: Sequence[str] | None) -> list[StreamFiles]:
+    def uncut(
+        self, version: str, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+    ) -> list[StreamFiles]:
         """Streams below the paths, or all, that are not cut in this version or changed since."""
         is_cut = and_(cuts.c.agent == streams.c.agent, cuts.c.stream == streams.c.id, cuts.c.version == version)
-        query = FILES.outerjoin(cuts, is_cut).where(cuts.c.agent.is_(None))
-        if roots is not None:
-            query = query.where(stream_below(roots))
+        query = FILES.outerjoin(cuts, is_cut).where(cuts.c.agent.is_(None), *chosen(roots, since, until, project))
         with self.reading() as connection:
             return grouped(connection, query)
 
@@ -177,6 +178,18 @@ class ScoredSessions:
         """Forget sessions of several segments that are no such any more."""
         with self.writing() as connection:
             drop_wholes(connection, names)
+
+    def remember(self, how: bytes) -> None:
+        """Keep how a report was made, in place of the one before."""
+        with self.writing() as connection:
+            connection.execute(delete(remembered))
+            connection.execute(insert(remembered).values(name=REPORT, value=how))
+
+    def remembered(self) -> bytes:
+        """How the last report was made; nothing where there is none."""
+        with self.reading() as connection:
+            found: bytes | None = connection.execute(select(remembered.c.value)).scalar()
+        return found or b""
 
     def corrections(self) -> list[Corrected]:
         """What people corrected, in order."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Engine,
     and_,
@@ -15,14 +14,14 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
 
 from assay.stores.sql import settling
+from assay.stores.sql.answers import KeptAnswers
 from assay.stores.sql.bulk import add_many
-from assay.stores.sql.paths import below, inside, stream_below, stream_file
+from assay.stores.sql.paths import below, chosen, stream_file
 from assay.stores.sql.plainly import told_plainly
 from assay.stores.sql.rework import KeptRework
 from assay.stores.sql.schema import files, skips, streams, turns
@@ -56,6 +55,7 @@ class Store:
         self.where = where
         self.scored = ScoredSessions(self.reading, self.writing)
         self.rework = KeptRework(self.reading, self.writing)
+        self.answers = KeptAnswers(self.reading, self.writing)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -199,24 +199,6 @@ class Store:
             there = and_(below(roots), files.c.gone_at.is_(None))
             rows = [*connection.execute(listed.where(there)), *connection.execute(tails.where(there))]
         return sorted((path, line, why) for path, line, why in rows)
-
-
-def chosen(roots: Sequence[str] | None, since: str, until: str, project: str) -> list[ColumnElement[bool]]:
-    """What a stream must be like; nothing that is not given."""
-    return [
-        *([] if roots is None else [stream_below(roots)]),
-        *([streams.c.ended_at >= since] if since else []),
-        *([streams.c.began_at < until] if until else []),
-        *([in_project(project)] if project else []),
-    ]
-
-
-def in_project(project: str) -> ColumnElement[bool]:
-    """Streams of a folder and those below it, or whose folder's path has a word in it."""
-    if project.startswith("/"):
-        inner = streams.c.project.startswith(inside(project), autoescape=True)
-        return or_(streams.c.project == project, inner)
-    return func.lower(streams.c.project).contains(project.lower(), autoescape=True)
 
 
 def known(row: Any) -> Known:

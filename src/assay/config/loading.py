@@ -7,107 +7,40 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
-from zoneinfo import ZoneInfo
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
 from platformdirs import user_config_path, user_data_path
 
+from assay.config.settings import Config, Tenant
+from assay.config.zones import zone_named
 from assay.errors import BadInput
 
 NAME = "assay.toml"
-LOCALTIME = "/etc/localtime"
 PLAIN = re.compile(r"[\w.-]{1,60}", re.ASCII)
 MOST_SHOWN = 60
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+TENANTS = "give tables [tenants.NAME] with any of projects, attributes, keys, opt_out, retention_days, judges, models"
 LISTS = ("rework.repos",)
 """Keys with several values; a variable names them one after the other, like PATH."""
-
-
-class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where sessions begin, and when two are one."""
-
-    commit: Annotated[
-        Literal["confirm", "hard", "off"],
-        Meta(description='"confirm", "hard" or "off"'),
-    ] = "confirm"
-    merge_minutes: Annotated[
-        float,
-        Meta(ge=0, le=10_080, description="a number of minutes, 0 to 10080 (a week)"),
-    ] = 10.0
-    merge_overlap: Annotated[
-        float,
-        Meta(gt=0, le=1, description="a share of files above 0 and up to 1"),
-    ] = 0.5
-
-
-class Rework(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When later work has replaced a session's lines, and where its commits are looked for."""
-
-    days: Annotated[
-        float,
-        Meta(gt=0, le=365, description="a number of days above 0 and up to 365"),
-    ] = 14.0
-    min_lines: Annotated[
-        int,
-        Meta(ge=1, le=1_000_000, description="a number of lines, 1 or more"),
-    ] = 10
-    share: Annotated[
-        float,
-        Meta(gt=0, le=1, description="a share of lines above 0 and up to 1"),
-    ] = 0.5
-    repos: Annotated[tuple[str, ...], Meta(description="a list of folders with a git repository")] = ()
-    """Looked at before the folder in which a session was run."""
-
-
-class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which model a judge asks, and how."""
-
-    name: Annotated[str, Meta(description="a model's name as its service has it")] = ""
-    """Empty: the backend's own choice."""
-    url: Annotated[str, Meta(description="the address of an endpoint such as http://127.0.0.1:11434/v1")] = ""
-    """Empty: the service's own."""
-    tokens: Annotated[int, Meta(ge=500, le=1_000_000, description="a number of tokens, 500 to 1000000")] = 24_000
-    """How much of a session a judge is shown."""
-    votes: Annotated[int, Meta(ge=1, le=15, description="a number of votes, 1 to 15")] = 1
-    """How often the outcome is asked for; most votes decide."""
-    at_once: Annotated[int, Meta(ge=1, le=64, description="a number of calls at once, 1 to 64")] = 4
-    timeout_s: Annotated[float, Meta(gt=0, le=3_600, description="seconds above 0 and up to 3600")] = 120.0
-    """For one call."""
-    tries: Annotated[int, Meta(ge=1, le=20, description="a number of tries, 1 to 20")] = 5
-    """How often a busy service is asked the same."""
-    max_cost: Annotated[float | None, Meta(description="a number of US dollars, 0 or more")] = None
-    """Spent at most in one run; `None`: no limit."""
-    input_usd: Annotated[float | None, Meta(description="US dollars for a million input tokens, 0 or more")] = None
-    output_usd: Annotated[float | None, Meta(description="US dollars for a million output tokens, 0 or more")] = None
-    """Prices of a model that is not in the price list."""
-
-
-class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every setting."""
-
-    store: Annotated[str, Meta(description="a file path or a sqlite:/// URL")] = ""
-    timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
-    """Empty: the machine's own."""
-    judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"
-    as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
-    """The present of the report; empty: now."""
-    boundaries: Boundaries = Boundaries()
-    rework: Rework = Rework()
-    model: Model = Model()
 
 
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
     """The settings that hold in a folder; a flag that is `None` was not given."""
     found: dict[str, object] = {}
-    for path in config_files(env, cwd):
-        found |= read(path)
+    for n, path in enumerate(config_files(env, cwd)):
+        there = read(path)
+        if n or not is_users(path, env):
+            guard(there, path)
+        there["tenants"] = joined(found.get("tenants"), there.get("tenants"))
+        found |= there
     for name in keys():
-        if value := env.get(variable := f"ASSAY_{flat(name).upper()}"):
+        if name != "tenants" and (value := env.get(variable := f"ASSAY_{flat(name).upper()}")):
             several = value.split(os.pathsep) if name in LISTS else value
             found[name] = checked(name, several, f"{variable} = {shown(value)}", strict=False)
     known = {flat(name): name for name in keys()}
@@ -117,11 +50,56 @@ def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
     return msgspec.convert(nested(found), Config)
 
 
+def joined(before: object, there: object) -> dict[str, Tenant]:
+    """The tenants of two files; where both name one, the stricter word holds."""
+    first, then = cast(dict[str, Tenant], before or {}), cast(dict[str, Tenant], there or {})
+    return first | {name: stricter(first[name], one) if name in first else one for name, one in then.items()}
+
+
+def stricter(first: Tenant, then: Tenant) -> Tenant:
+    """One tenant as two files have it: whatever either of them forbids is forbidden."""
+    days = [one.retention_days for one in (first, then) if one.retention_days is not None]
+    return Tenant(
+        projects=(*first.projects, *then.projects),
+        attributes=first.attributes or then.attributes,
+        keys=(*first.keys, *then.keys),
+        opt_out=first.opt_out or then.opt_out,
+        retention_days=min(days, default=None),
+        judges=in_both(first.judges, then.judges),
+        models=in_both(first.models, then.models),
+    )
+
+
+def in_both(first: tuple[str, ...] | None, then: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """What two lists allow; `None` allows all."""
+    if first is None or then is None:
+        return then if first is None else first
+    return tuple(one for one in first if one in then)
+
+
+def guard(there: Mapping[str, object], path: Path) -> None:
+    """A project's file comes with a cloned repository: it may not send words and keys to an address of its choice."""
+    url = str(there.get("model.url", ""))
+    if url and urlsplit(url).hostname not in LOOPBACK:
+        raise BadInput(
+            f"{path}: model.url = {shown(url)}: a project's file may only name an address of this machine; "
+            "set it in your own assay.toml, as ASSAY_MODEL_URL or with --model-url"
+        )
+
+
+def users_file(env: Mapping[str, str]) -> Path:
+    chosen = env.get("ASSAY_CONFIG")
+    return Path(chosen).absolute() if chosen else user_config_path("assay") / NAME
+
+
+def is_users(path: Path, env: Mapping[str, str]) -> bool:
+    return path == users_file(env)
+
+
 def config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
     """The files that hold here, the user's first."""
-    chosen = env.get("ASSAY_CONFIG")
-    user = Path(chosen).absolute() if chosen else user_config_path("assay") / NAME
-    if chosen or os.path.isfile(user):
+    user = users_file(env)
+    if env.get("ASSAY_CONFIG") or os.path.isfile(user):
         yield user
     near = (folder / NAME for folder in (cwd.absolute(), *cwd.absolute().parents))
     project = next((path for path in near if os.path.isfile(path)), None)
@@ -146,6 +124,9 @@ def read(path: Path) -> dict[str, object]:
     }
     if store := found.get("store"):
         found["store"] = beside(path, str(store))
+    for named, tenant in cast(dict[str, Tenant], found.get("tenants", {})).items():
+        projects = tuple(beside(path, one) for one in tenant.projects)
+        cast(dict[str, Tenant], found["tenants"])[named] = msgspec.structs.replace(tenant, projects=projects)
     if repos := found.get("rework.repos"):
         found["rework.repos"] = tuple(beside(path, one) for one in cast(tuple[str, ...], repos))
     return found
@@ -185,7 +166,9 @@ def checked(name: str, value: object, what: str, *, strict: bool = True) -> obje
     wanted = keys()[name]
     try:
         found: object = msgspec.convert(value, wanted, strict=strict)
-    except msgspec.ValidationError:
+    except msgspec.ValidationError as error:
+        if name == "tenants":
+            raise BadInput(f"{what.partition(' = ')[0]}: {error}; {TENANTS}") from None
         allowed = next(meta.description for meta in wanted.__metadata__ if isinstance(meta, Meta))
         raise BadInput(f"{what}: give {allowed}") from None
     if name == "timezone" and found and zone_named(str(found)) is None:
@@ -249,52 +232,3 @@ def store_url(given: str | None, env: Mapping[str, str]) -> str:
     if path.is_dir():
         raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
     return f"sqlite:///{os.path.abspath(path)}"
-
-
-# --- time zones -----------------------------------------------------------------------------------
-
-
-class Local(tzinfo):
-    """The clock of this machine, for one whose zone has no name we can find."""
-
-    def utcoffset(self, at: datetime | None) -> timedelta | None:
-        return here(at).utcoffset() if at else None
-
-    def dst(self, at: datetime | None) -> timedelta | None:  # noqa: ARG002 (nobody asks, but a tzinfo has it)
-        return None
-
-    def tzname(self, at: datetime | None) -> str | None:
-        return here(at).tzname() if at else None
-
-    def fromutc(self, at: datetime) -> datetime:
-        local = here(at.replace(tzinfo=UTC))
-        first = local.replace(tzinfo=self, fold=0)
-        return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
-
-
-def here(at: datetime) -> datetime:
-    """A time on this machine's clock; one that the system can't reckon with is taken as UTC."""
-    plain = at.replace(tzinfo=None) if isinstance(at.tzinfo, Local) else at
-    try:
-        return plain.astimezone()
-    except (OverflowError, OSError, ValueError):
-        return plain.replace(tzinfo=UTC)
-
-
-def zone(config: Config, env: Mapping[str, str] = os.environ) -> tzinfo:
-    """The time zone in which days begin."""
-    return zone_named(config.timezone) or local_zone(env)
-
-
-def local_zone(env: Mapping[str, str]) -> tzinfo:
-    """The machine's own: by the name that `TZ` or /etc/localtime has for it, else by its clock."""
-    name = env.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
-    return zone_named(name.rpartition("zoneinfo/")[2]) or Local()
-
-
-def zone_named(name: str) -> ZoneInfo | None:
-    """The zone of an IANA name, or `None`."""
-    try:
-        return ZoneInfo(name) if name else None
-    except (LookupError, ValueError, OSError):  # not there; a path; a folder of zones
-        return None

@@ -1,0 +1,110 @@
+"""Before money is spent and words leave: what it will take, and the person's yes."""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from msgspec import Struct
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from assay.config import Config
+from assay.errors import BadInput
+from assay.llm.leaving import Estimate
+from assay.pipeline.asking import Desk, Heard, Manner, desk
+from assay.pipeline.pool import cores
+from assay.pipeline.running import Choice, Run
+from assay.pipeline.spending import size
+from assay.reports.safe import many, safe
+from assay.reports.words import dollars
+from assay.stores.sql import Store
+
+YES = ("y", "yes")
+
+
+class Consent(Struct, frozen=True, kw_only=True):
+    """What the person allowed on the command line; without it no model is asked."""
+
+    yes: bool = False
+    batch: bool = False
+    again: bool = False
+
+
+@contextmanager
+def asking(
+    store: Store, roots: Sequence[str], config: Config, choice: Choice, consent: Consent | None
+) -> Iterator[Desk]:
+    """Whom to ask, once the person agreed; nobody new where no consent could be given."""
+    with answered() as heard:
+        manner = Manner(
+            batch=bool(consent and consent.batch),
+            again=bool(consent and consent.again),
+            only_kept=consent is None,
+            heard=heard,
+        )
+        found = desk(store, config, os.environ, manner)
+        try:
+            if found.instead:
+                print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)
+            if found.asker and consent:
+                with Run(store, roots, config, cores(), found, choice) as run:
+                    agree(found.asker.estimate([size(one.question) for one in run.rehearsed()]), config, consent)
+            yield found
+        finally:
+            found.close()
+
+
+def agree(found: Estimate, config: Config, consent: Consent) -> None:
+    """Go on, or raise: a terminal is asked, a pipe must have said `--yes`."""
+    if not found.questions:
+        return
+    told = f"{told_of(found)}{limit(config)}"
+    if consent.yes:
+        print(f"assay: asking {safe(told)}", file=sys.stderr)
+    elif not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise BadInput(f"this would ask {told}; nothing was sent. Add --yes to go on, `assay egress` shows every word")
+    elif input_line(f"This asks {safe(told)}. Go on? [y/N] ").strip().lower() not in YES:
+        raise BadInput("nothing was sent; --judge offline asks nobody, `assay egress` shows what would be sent")
+
+
+def told_of(found: Estimate) -> str:
+    """What is about to be asked, in a phrase."""
+    cost = "price not known" if found.cost_usd is None else f"about {dollars(found.cost_usd)}"
+    asked = f"{found.model} at {found.where} {many(found.questions, 'question')}"
+    kept = f", {found.cached:,} more are answered already" if found.cached else ""
+    return f"{asked}: about {found.input:,} tokens in and {found.output:,} out, {cost}{kept}"
+
+
+def limit(config: Config) -> str:
+    return "" if config.model.max_cost is None else f"; stops at {dollars(config.model.max_cost)}"
+
+
+def input_line(question: str) -> str:
+    """What the person types; the question goes to stderr, for stdout is the report's."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline()
+
+
+@contextmanager
+def answered() -> Iterator[Heard]:
+    """A bar of answers on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    columns = (TextColumn("asking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = shown.add_task("asking", total=None)
+
+    def heard(done: int, total: int) -> None:
+        if not shown.live.is_started:
+            shown.start()
+        shown.update(task, completed=done, total=total)
+        if done == total:
+            shown.stop()
+
+    try:
+        yield heard
+    finally:
+        shown.stop()

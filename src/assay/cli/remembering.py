@@ -1,0 +1,67 @@
+"""How the last report of a store was made: `assay show` says of a session what that report said."""
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay.cli.shared import settings
+from assay.config import Config, store_url
+from assay.stores.sql import Store, open_store
+
+ENCODE = msgspec.json.Encoder().encode
+
+
+class Made(Struct, frozen=True, kw_only=True):
+    """The settings on which sessions depend."""
+
+    judge: str
+    commit: str
+    model: str
+    url: str
+    tokens: int
+    votes: int
+    repos: tuple[str, ...]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A report: its settings, and those without the flags it was asked for with."""
+
+    with_flags: Made
+    without: Made
+
+
+DECODE = msgspec.json.Decoder(Report).decode
+
+
+def made(config: Config) -> Made:
+    return Made(
+        judge=config.judge,
+        commit=config.boundaries.commit,
+        model=config.model.name,
+        url=config.model.url,
+        tokens=config.model.tokens,
+        votes=config.model.votes,
+        repos=config.rework.repos,
+    )
+
+
+def remember(store: Store, config: Config) -> None:
+    """Keep how a report was made."""
+    store.scored.remember(ENCODE(Report(with_flags=made(config), without=made(settings()))))
+
+
+def last(config: Config) -> Report | None:
+    """How the last report was made, where there is one."""
+    url = store_url(config.store, os.environ)
+    if not Path(url.removeprefix("sqlite:///")).exists():
+        return None
+    store = open_store(url)
+    try:
+        kept = store.scored.remembered()
+        return DECODE(kept) if kept else None
+    except msgspec.ValidationError:  # of another version
+        return None
+    finally:
+        store.close()

@@ -1,0 +1,23 @@
+"""Settings: what they are (`settings`), which of them hold (`loading`), and when a day begins (`zones`).
+
+Takes files, the environment and flags; gives a `Config`; imports errors.
+"""
+
+from assay.config.loading import keys, load, store_url
+from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
+from assay.config.zones import Local, local_zone, zone
+
+__all__ = [
+    "Boundaries",
+    "Config",
+    "Local",
+    "Model",
+    "Redaction",
+    "Rework",
+    "Tenant",
+    "keys",
+    "load",
+    "local_zone",
+    "store_url",
+    "zone",
+]

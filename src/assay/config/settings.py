@@ -1,0 +1,117 @@
+"""Every setting, with its default and what may stand for it."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+
+class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where sessions begin, and when two are one."""
+
+    commit: Annotated[
+        Literal["confirm", "hard", "off"],
+        Meta(description='"confirm", "hard" or "off"'),
+    ] = "confirm"
+    merge_minutes: Annotated[
+        float,
+        Meta(ge=0, le=10_080, description="a number of minutes, 0 to 10080 (a week)"),
+    ] = 10.0
+    merge_overlap: Annotated[
+        float,
+        Meta(gt=0, le=1, description="a share of files above 0 and up to 1"),
+    ] = 0.5
+
+
+class Rework(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When later work has replaced a session's lines, and where its commits are looked for."""
+
+    days: Annotated[
+        float,
+        Meta(gt=0, le=365, description="a number of days above 0 and up to 365"),
+    ] = 14.0
+    min_lines: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000, description="a number of lines, 1 or more"),
+    ] = 10
+    share: Annotated[
+        float,
+        Meta(gt=0, le=1, description="a share of lines above 0 and up to 1"),
+    ] = 0.5
+    repos: Annotated[tuple[str, ...], Meta(description="a list of folders with a git repository")] = ()
+    """Looked at before the folder in which a session was run."""
+
+
+class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which model a judge asks, and how."""
+
+    name: Annotated[str, Meta(description="a model's name as its service has it")] = ""
+    """Empty: the backend's own choice."""
+    url: Annotated[str, Meta(description="the address of an endpoint such as http://127.0.0.1:11434/v1")] = ""
+    """Empty: the service's own."""
+    tokens: Annotated[int, Meta(ge=500, le=1_000_000, description="a number of tokens, 500 to 1000000")] = 24_000
+    """How much of a session a judge is shown."""
+    votes: Annotated[int, Meta(ge=1, le=15, description="a number of votes, 1 to 15")] = 1
+    """How often the outcome is asked for; most votes decide."""
+    at_once: Annotated[int, Meta(ge=1, le=64, description="a number of calls at once, 1 to 64")] = 4
+    timeout_s: Annotated[float, Meta(gt=0, le=3_600, description="seconds above 0 and up to 3600")] = 120.0
+    """For one call."""
+    tries: Annotated[int, Meta(ge=1, le=20, description="a number of tries, 1 to 20")] = 5
+    """How often a busy service is asked the same."""
+    max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="a number of US dollars, 0 or more")] = (
+        None
+    )
+    """Spent at most in one run; `None`: no limit."""
+    input_usd: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="US dollars for a million input tokens, 0 or more")
+    ] = None
+    output_usd: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="US dollars for a million output tokens, 0 or more")
+    ] = None
+    """Prices of a model that is not in the price list."""
+
+
+class Redaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is redacted beside secrets, which always are."""
+
+    email: Annotated[bool, Meta(description="true or false")] = False
+    home: Annotated[bool, Meta(description="true or false")] = False
+    """Names of home directories."""
+    hosts: Annotated[bool, Meta(description="true or false")] = False
+
+
+class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose words these are, and what may become of them. A stream belongs to the first tenant that fits."""
+
+    projects: tuple[str, ...] = ()
+    """Folders; all below them belong to it."""
+    attributes: dict[str, str] = {}
+    """Resource attributes, all of which must be as given."""
+    keys: tuple[str, ...] = ()
+    """sha256 of the keys with which its telemetry comes in."""
+    opt_out: bool = False
+    """No judge sees a word, nothing but facts is told."""
+    retention_days: Annotated[float, Meta(gt=0)] | None = None
+    """Sessions that ended longer ago are treated as opted out."""
+    judges: tuple[str, ...] | None = None
+    """Backends that may judge; `None`: all."""
+    models: tuple[str, ...] | None = None
+    """Models that may be asked; `None`: all."""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every setting."""
+
+    store: Annotated[str, Meta(description="a file path or a sqlite:/// URL")] = ""
+    timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
+    """Empty: the machine's own."""
+    judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"
+    as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
+    """The present of the report; empty: now."""
+    boundaries: Boundaries = Boundaries()
+    rework: Rework = Rework()
+    model: Model = Model()
+    redaction: Redaction = Redaction()
+    tenants: Annotated[
+        dict[str, Tenant],
+        Meta(description="tables [tenants.NAME]"),
+    ] = {}

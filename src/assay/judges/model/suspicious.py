@@ -1,0 +1,90 @@
+"""Words in a transcript that speak to the judge: they are no evidence, whatever a model makes of them."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from unicodedata import normalize
+
+import msgspec
+from msgspec import Struct
+
+from assay.judges.model.citing import texts
+from assay.types import Prompt, Turn
+
+UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+)
+MARKS = re.compile("[\u0300-\u036f]+")
+MIXED = re.compile(r"[^\W\d_]+")
+LATIN = re.compile("[a-z]")
+JOINTS = str.maketrans("-_/", "   ")
+LONGEST_NAME = 500
+"""Characters of a text that may be a file's name, whose words are joined by other signs than blanks."""
+
+
+class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
+    near: tuple[str, ...]
+    find: str
+
+
+class Table(Struct, frozen=True, forbid_unknown_fields=True):
+    version: int
+    patterns: tuple[Pattern, ...]
+    letters: dict[str, str]
+
+
+@cache
+def source() -> bytes:
+    """The patterns as they are written."""
+    return files("assay.judges.model").joinpath("suspicious.toml").read_bytes()
+
+
+@cache
+def version() -> str:
+    """Changes whenever a pattern does."""
+    return sha256(source()).hexdigest()[:12]
+
+
+@cache
+def table() -> tuple[tuple[tuple[tuple[str, ...], re.Pattern[str]], ...], dict[int, str]]:
+    """Words to look for first, each with its pattern; and the look-alike letters."""
+    known = msgspec.toml.decode(source(), type=Table)
+    patterns = [(tuple(map(bared, one.near)), re.compile(bared(one.find))) for one in known.patterns]
+    return tuple(patterns), str.maketrans(known.letters)
+
+
+def talks_to_judge(turns: Sequence[Turn], after: Prompt | None) -> bool:
+    """Whether anything in a session speaks to whoever judges it."""
+    said = (text for turn in turns for text in texts(turn))
+    return any(map(is_suspicious, said)) or (after is not None and is_suspicious(after.text))
+
+
+def is_suspicious(text: str) -> bool:
+    """Whether a text speaks to whoever judges it."""
+    seen = plainest(text)
+    return is_found(seen) or (len(seen) <= LONGEST_NAME and is_found(seen.translate(JOINTS)))
+
+
+def is_found(seen: str) -> bool:
+    patterns, _ = table()
+    return any(any(word in seen for word in near) and find.search(seen) for near, find in patterns)
+
+
+def plainest(text: str) -> str:
+    """A text as a reader might take it: nothing unseen, one form for each letter, single blanks."""
+    text = " ".join(bared(text).casefold().split())
+    return text if text.isascii() else MIXED.sub(unmixed, text)
+
+
+def bared(text: str) -> str:
+    """A text without accents and unseen characters, in one form for each letter."""
+    return text if text.isascii() else normalize("NFC", MARKS.sub("", normalize("NFKD", UNSEEN.sub("", text))))
+
+
+def unmixed(word: re.Match[str]) -> str:
+    """A word that mixes Latin letters with others that look like them, in Latin letters."""
+    if word[0].isascii() or not LATIN.search(word[0]):
+        return word[0]
+    return word[0].translate(table()[1])

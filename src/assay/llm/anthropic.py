@@ -1,0 +1,226 @@
+"""Anthropic's Messages API through its SDK, or any server that speaks it.
+
+All judges of a session share one cached prefix: the system prompt and the transcript. Whatever differs must therefore
+stand behind them, and a schema given to the service stands in front: so the schema is told in words where there is a
+prefix worth sharing, and enforced (as the one tool the model has to call) where there is none, in a batch, and when a
+reply has to be given again.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from assay.config import Model as Settings
+from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
+from assay.llm import wording
+from assay.llm.contract import Answer, PaidRefusal, Question
+from assay.llm.troubles import by_status, quotable
+from assay.llm.wire import Unsupported, Wire, decoded, installed
+from assay.types import Usage
+
+SERVICE = "https://api.anthropic.com"
+MODEL = "claude-haiku-4-5"
+ACCESS = "set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) to a key that may use it"
+CHARS_PER_TOKEN = 3.5
+CACHES_FROM = {"haiku-4-5": 4096, "opus-4-5": 4096, "opus-4-6": 4096, "haiku": 2048, "sonnet-4-6": 2048}
+"""The shortest prefix that is cached, by a part of the model's name; the first that fits."""
+CACHES_FROM_ELSE = 1024
+OPTIONAL = ("temperature", "tool_choice")
+"""What some models refuse; left out from the moment a refusal names it."""
+TAKES_TEMPERATURE = re.compile(r"claude-(3|haiku-4|sonnet-4|opus-4(?!-[7-9]))")
+"""Known to; in a batch a refusal comes too late to leave it out."""
+STATUS_OF = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
+
+
+class Written(Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class Tokens(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: Written | None = None
+
+
+class Message(Struct):
+    """What we read of a reply."""
+
+    content: list[dict[str, Any]]
+    model: str = ""
+    stop_reason: str | None = None
+    usage: Tokens = msgspec.field(default_factory=Tokens)
+
+
+class Problem(Struct):
+    type: str = ""
+    message: str = ""
+
+
+class Failed(Struct):
+    error: Problem = msgspec.field(default_factory=Problem)
+
+
+class Result(Struct):
+    type: str
+    message: Message | None = None
+    error: Failed = msgspec.field(default_factory=Failed)
+
+
+class Line(Struct):
+    """One result of a batch."""
+
+    custom_id: str
+    result: Result
+
+
+class Batch(Struct):
+    id: str
+    processing_status: str = ""
+
+
+def connect(settings: Settings, env: Mapping[str, str]) -> "Anthropic":
+    """A way to the service that the settings and the environment name."""
+    sdk = installed("anthropic")
+    url = (settings.url or env.get("ANTHROPIC_BASE_URL") or SERVICE).rstrip("/").removesuffix("/v1")
+    key, token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
+    if not key and not token and url == SERVICE:
+        raise ModelUnavailable(f"no key for {url}; set ANTHROPIC_API_KEY")
+    client = sdk.AsyncAnthropic(
+        **({"auth_token": token} if token and not key else {"api_key": key or "none"}),
+        base_url=url,
+        max_retries=0,
+        timeout=settings.timeout_s,
+        open_telemetry=False,  # spans would be one more way out
+    )
+    return Anthropic(Wire(sdk, client, url, ACCESS, settings.timeout_s), settings.name or MODEL)
+
+
+class Anthropic:
+    """A connection."""
+
+    backend = "anthropic"
+    batch_share = 0.5
+
+    def __init__(self, wire: Wire, model: str) -> None:
+        self.wire = wire
+        self.model = model
+        self.where = wire.where
+        self.caches_from = caches_from(model) if self.where == SERVICE else None
+        self.wanted = set(OPTIONAL)
+
+    async def ask(self, question: Question) -> Answer:
+        while True:
+            body = self.body(question, enforced=bool(question.guidance) or not self.shares(question))
+            try:
+                reply = await self.wire.post("/v1/messages", body, question, self.wanted & body.keys())
+            except Unsupported as one:
+                self.wanted.discard(one.name)
+            else:
+                return answer_of(decoded(reply, Message, self.where), question, self.model)
+
+    def shares(self, question: Question) -> bool:
+        """Whether the prefix is long enough to be cached for the other judges."""
+        tokens = (len(question.system) + len(question.material)) / CHARS_PER_TOKEN
+        return self.caches_from is not None and tokens >= self.caches_from
+
+    def body(self, question: Question, *, enforced: bool) -> dict[str, Any]:
+        """The request: the schema as a tool that must be called, or in words behind a prefix to be cached."""
+        enforced = enforced and "tool_choice" in self.wanted
+        material: dict[str, object] = {"type": "text", "text": question.material}
+        told = {"type": "text", "text": wording.task(question, schema=not enforced)}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": question.most_output,
+            "system": [{"type": "text", "text": question.system}],
+            "messages": [{"role": "user", "content": [material, told]}],
+        }
+        if "temperature" in self.wanted:
+            body["temperature"] = wording.temperature(question)
+        if enforced:
+            schema = msgspec.json.decode(question.schema)
+            body["tools"] = [{"name": question.job, "description": "Takes your answer.", "input_schema": schema}]
+            body["tool_choice"] = {"type": "tool", "name": question.job}
+        else:
+            material["cache_control"] = {"type": "ephemeral"}
+        return body
+
+    async def submit(self, questions: Sequence[Question]) -> str:
+        if not TAKES_TEMPERATURE.search(self.model):
+            self.wanted.discard("temperature")
+        requests = [{"custom_id": one.key, "params": self.body(one, enforced=True)} for one in questions]
+        reply = await self.wire.post("/v1/messages/batches", {"requests": requests})
+        return decoded(reply, Batch, self.where).id
+
+    async def collect(self, id: str) -> dict[str, Answer | ModelError] | None:
+        try:
+            batch = decoded(await self.wire.get(f"/v1/messages/batches/{id}"), Batch, self.where)
+            if batch.processing_status != "ended":
+                return None
+            lines = (await self.wire.get(f"/v1/messages/batches/{id}/results")).splitlines()
+        except ModelUnavailable as error:
+            if "(404)" in str(error):
+                raise ModelRefused(f"{self.where} knows no batch {id} any more") from None
+            raise
+        found = (decoded(line, Line, self.where) for line in lines if line.strip())
+        return {line.custom_id: self.outcome(line.result) for line in found}
+
+    def outcome(self, result: Result) -> Answer | ModelError:
+        """What became of one question of a batch."""
+        if result.type == "succeeded" and result.message:
+            try:
+                return answer_of(result.message, None, self.model)
+            except PaidRefusal as refusal:
+                return refusal
+        if result.type == "errored":
+            problem = result.error.error
+            said = quotable(problem.message, None, "")
+            return by_status(STATUS_OF.get(problem.type, 500), said, {}, self.where, ACCESS)
+        return ModelBusy(f"the batch was {result.type} before this was answered")
+
+    async def close(self) -> None:
+        await self.wire.close()
+
+
+def caches_from(model: str) -> int:
+    """Tokens from which a prefix is cached."""
+    return next((tokens for part, tokens in CACHES_FROM.items() if part in model), CACHES_FROM_ELSE)
+
+
+def answer_of(message: Message, question: Question | None, model: str) -> Answer:
+    """The reply in a message; raises when there is none although it was paid for."""
+    handed = [block.get("input") for block in message.content if block.get("type") == "tool_use"]
+    said = "".join(str(block.get("text", "")) for block in message.content if block.get("type") == "text")
+    text = msgspec.json.encode(handed[0]).decode() if handed else wording.unwrapped(said)
+    answer = Answer(text=text, usage=usage_of(message.usage), model=message.model or model)
+    if message.stop_reason == "refusal":
+        raise PaidRefusal("the model declined to answer", answer)
+    if message.stop_reason == "max_tokens":
+        most = f" at {question.most_output} tokens" if question else ""
+        raise PaidRefusal(f"the reply was cut off{most}", answer)
+    if message.stop_reason == "model_context_window_exceeded":
+        raise PaidRefusal("too long for the model", answer)
+    return answer
+
+
+def usage_of(tokens: Tokens) -> Usage:
+    return Usage(
+        input=tokens.input_tokens or 0,
+        output=tokens.output_tokens or 0,
+        cache_read=tokens.cache_read_input_tokens or 0,
+        cache_write=tokens.cache_creation_input_tokens or 0,
+        cache_write_1h=(tokens.cache_creation and tokens.cache_creation.ephemeral_1h_input_tokens) or 0,
+    )

@@ -1,0 +1,5 @@
+"""The backend `claude-cli`: `program` runs Claude Code, `envelope` reads what it printed."""
+
+from assay.llm.claude_cli.program import connect
+
+__all__ = ["connect"]

@@ -1,0 +1,49 @@
+"""What would be sent, before it is."""
+
+from assay.types import Row
+
+
+class Estimate(Row, frozen=True):
+    """What is about to be asked."""
+
+    questions: int
+    cached: int
+    """Questions that are answered already."""
+    input: int
+    output: int
+    cost_usd: float | None
+    """`None`: the price of the model is not known."""
+    where: str
+    model: str
+
+
+class Leaving(Row, frozen=True):
+    """One question that would be asked."""
+
+    to: str
+    model: str
+    job: str
+    about: str
+    """The session, or the stream whose topics are asked for."""
+    project: str
+    is_answered: bool
+    """It was asked before, and would not be asked again."""
+    tokens: int
+    bytes: int
+    redacted: dict[str, int]
+    """Kinds of what was taken out of it."""
+    system: str
+    material: str
+    task: str
+    schema: dict[str, object]
+
+
+class Egress(Row, frozen=True):
+    """All that would leave."""
+
+    judge: str
+    to: str | None
+    model: str | None
+    estimate: Estimate | None
+    requests: list[Leaving]
+    schema_version: int = 1

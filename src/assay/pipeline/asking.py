@@ -1,0 +1,233 @@
+"""Asks a model what judges want to know: what was answered before comes from the store, the rest is asked and kept."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.config import Config
+from assay.errors import BadInput, ModelError, ModelRefused, ModelUnavailable
+from assay.judges import model as model_judge
+from assay.llm import Asked, Model, Question
+from assay.llm.asking import Asking, ask_all
+from assay.llm.batches import ask_batch, portions
+from assay.llm.contract import Batching
+from assay.llm.leaving import Estimate
+from assay.llm.patience import Patience
+from assay.pipeline.cutting import Asks
+from assay.pipeline.judging import model_backends
+from assay.pipeline.spending import Purse, Sized, Spent, added, estimate, price
+from assay.plugins import find
+from assay.stores.sql import Store
+from assay.stores.sql.answers import Batch
+
+Heard = Callable[[int, int], None]
+"""Called with how many questions are answered and how many there are."""
+
+OVER_BUDGET = "--max-cost is reached"
+ONLY_KEPT = "this command asks no model"
+
+
+class Desk(Struct, frozen=True, kw_only=True):
+    """Who is asked in a run: nobody, a model, or nobody in its stead."""
+
+    asker: "Asker | None" = None
+    instead: str = ""
+    """Why the model that was asked for is not there."""
+
+    def close(self) -> None:
+        if self.asker:
+            self.asker.close()
+
+
+NOBODY = Desk()
+
+
+class Manner(Struct, frozen=True, kw_only=True):
+    """How a model is asked."""
+
+    batch: bool = False
+    again: bool = False
+    """Also what it had refused, or answered in a way that can't be read."""
+    only_kept: bool = False
+    """Nothing is asked: what was answered before has to do."""
+    heard: Heard = lambda *_: None
+
+
+AT_ONCE = Manner()
+
+
+def desk(store: Store, config: Config, env: Mapping[str, str], manner: Manner = AT_ONCE) -> Desk:
+    """Whom these settings ask."""
+    if not asks_model(config):
+        return NOBODY
+    try:
+        return Desk(asker=Asker(store, config, connect(config, env), manner))
+    except ModelUnavailable as error:
+        return Desk(instead=f"{config.judge} can't be asked: {error}")
+
+
+def asks_model(config: Config) -> bool:
+    """Whether the judge that is set asks a model."""
+    return config.judge in model_backends()
+
+
+def connect(config: Config, env: Mapping[str, str]) -> Model:
+    """A way to the model that is set; raises `ModelUnavailable`."""
+    found: Model = find("llm", config.judge.replace("-", "_")).connect(config.model, env)
+    return found
+
+
+class Asker:
+    """Who is asked in a run, and what it may cost."""
+
+    def __init__(self, store: Store, config: Config, model: Model, manner: Manner = AT_ONCE) -> None:
+        self.store = store
+        self.settings = config.model
+        self.model = model
+        self.manner = manner
+        if manner.batch and not hasattr(model, "submit"):
+            raise BadInput(f"--batch: {config.judge} takes no batches; leave it out, or take --judge anthropic")
+        self.batching = cast(Batching, model)
+        self.share = self.batching.batch_share if manner.batch else 1.0
+        self.price = price(model.model, config.model)
+        self.purse = Purse(config.model.max_cost, self.price, self.share, model.model)
+        self.spent = Spent()
+        self.closed = ONLY_KEPT if manner.only_kept else ""
+        """Why nobody is asked any more."""
+        self.asked: set[str] = set()
+        self.runner = asyncio.Runner()
+
+    @property
+    def asks(self) -> Asks:
+        """What judges need to know of the model."""
+        return Asks(
+            backend=self.model.backend,
+            model=self.model.model,
+            tokens=self.settings.tokens,
+            votes=self.settings.votes,
+        )
+
+    def close(self) -> None:
+        """Let go of the service."""
+        try:
+            self.runner.run(self.model.close())
+        finally:
+            self.runner.close()
+
+    # --- before -----------------------------------------------------------------------------------
+
+    def estimate(self, sizes: Sequence[Sized]) -> Estimate:
+        """What these questions will take."""
+        known = set(self.known([one.key for one in sizes]))
+        return estimate(sizes, self.model, known, self.price, self.share)
+
+    def known(self, keys: Iterable[str]) -> dict[str, Asked]:
+        """What became of these questions before; not where they should be asked again."""
+        found = self.store.answers.known(keys)
+        return {
+            key: one for key, one in found.items() if not (self.manner.again and one.trouble and key not in self.asked)
+        }
+
+    # --- asking -----------------------------------------------------------------------------------
+
+    def answers(self, questions: Sequence[Question]) -> dict[str, Asked]:
+        """What became of every question that was asked, now or before; what nobody is asked any more is missing."""
+        unique = {one.key: one for one in questions}
+        found = self.known(unique)
+        self.spent.cached += len(found)
+        missing = [one for key, one in unique.items() if key not in found]
+        if missing and not self.closed:
+            found |= self.ask(missing)
+        return found
+
+    def ask(self, missing: Sequence[Question]) -> dict[str, Asked]:
+        """Ask, and keep what comes as soon as it comes."""
+        found: dict[str, Asked] = {}
+        self.manner.heard(0, len(missing))
+
+        def done(asked: Asked) -> None:
+            self.keep(asked)
+            if asked.trouble not in ("unavailable", "over_budget"):
+                found[asked.key] = asked
+            self.manner.heard(len(found), len(missing))
+
+        try:
+            self.runner.run(self.in_batches(missing, done) if self.manner.batch else self.one_by_one(missing, done))
+        except ModelError as error:
+            self.closed = str(error)
+        return found
+
+    def keep(self, asked: Asked) -> None:
+        """Keep an answer and what it cost."""
+        calls = tuple(replace(one, cost_usd=self.purse.cost_of(one)) for one in asked.calls)
+        self.store.answers.keep(replace(asked, calls=calls), self.model.backend)
+        self.asked.add(asked.key)
+        for one in calls:
+            self.spent.calls += 1
+            self.spent.usage = added(self.spent.usage, one.usage)
+            if one.cost_usd is None or self.spent.cost_usd is None:
+                self.spent.cost_usd = None
+            else:
+                self.spent.cost_usd += one.cost_usd
+        if asked.trouble:
+            self.spent.troubles[asked.trouble] += 1
+        if asked.trouble == "unavailable":
+            self.closed = asked.why
+        elif asked.trouble == "over_budget":
+            self.closed = OVER_BUDGET
+
+    async def one_by_one(self, missing: Sequence[Question], done: Callable[[Asked], None]) -> None:
+        await ask_all(
+            self.model,
+            missing,
+            at_once=self.settings.at_once,
+            patience=Patience(self.settings.tries),
+            check=model_judge.check,
+            budget=self.purse,
+            done=done,
+        )
+
+    # --- batches ----------------------------------------------------------------------------------
+
+    async def in_batches(self, missing: Sequence[Question], done: Callable[[Asked], None]) -> None:
+        """Collect batches that were handed over before, then hand over the rest."""
+        left = {one.key: one for one in missing}
+        run = Asking(self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check, self.purse)
+        for batch in self.store.answers.batches(self.model.backend):
+            there = [left.pop(key) for key in batch.keys if key in left]
+            if there:
+                await self.collect(run, there, batch.id, done)
+        for portion in portions(list(left.values())):
+            await self.collect(run, portion, "", done)
+
+    async def collect(self, run: Asking, questions: Sequence[Question], id: str, done: Callable[[Asked], None]) -> None:
+        """One batch, from handing it over to its last answer."""
+        ids = [id] if id else []
+
+        def begun(new: str, keys: tuple[str, ...]) -> None:
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            self.store.answers.hand_over(Batch(id=new, backend=self.model.backend, at=at, keys=keys))
+            ids.append(new)
+
+        try:
+            await ask_batch(run, self.batching, questions, batch=id, begun=begun, done=done)
+        except ModelRefused:
+            if not id:
+                raise
+            self.settle([id], [one.key for one in questions])  # nobody knows this batch any more
+            await self.collect(run, questions, "", done)
+            return
+        self.settle(ids, [one.key for one in questions])
+
+    def settle(self, ids: Sequence[str], keys: Sequence[str]) -> None:
+        """Forget what was collected of batches; the rest of them is collected with what it belongs to."""
+        for batch in self.store.answers.batches(self.model.backend):
+            if batch.id in ids:
+                rest = tuple(key for key in batch.keys if key not in set(keys))
+                self.store.answers.take_back([batch.id])
+                if rest:
+                    self.store.answers.hand_over(replace(batch, keys=rest))

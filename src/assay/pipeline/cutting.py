@@ -1,0 +1,336 @@
+"""What a worker process does with a stream: cut it, judge every segment, hand back rows to keep.
+
+A judge that asks a model asks nobody here: it hands back what it wants to know, and the stream is cut again once that
+is answered (`asking`). What can't be answered at all is left to the offline judge, which is said of every session.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay import facts, sessions
+from assay.config import Boundaries, Config
+from assay.facts import substance
+from assay.judges import model as model_judge
+from assay.llm import FINAL, Asked, Question
+from assay.pipeline import reading
+from assay.pipeline.judging import (
+    NO_GAPS,
+    Asking,
+    Judge,
+    Judged,
+    hashed,
+    input_of,
+    judge,
+    judged,
+    unjudged,
+)
+from assay.pipeline.reading import Readable, readable
+from assay.pipeline.tenants import forbidden
+from assay.sessions.boundaries import cut, turn_id
+from assay.stores.sql.scored import Cut, KeptSegment, Whole
+from assay.stores.sql.settling import Name, Pieces, StreamFiles
+from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
+
+VERSION = 3
+"""Raised when streams are cut, or what is judged put together, in another way."""
+
+OFFLINE = "offline"
+
+
+class Asks(Struct, frozen=True, kw_only=True):
+    """The model that a judge asks."""
+
+    backend: str
+    model: str
+    tokens: int
+    votes: int
+
+    def versions(self) -> dict[str, str]:
+        return model_judge.versions(self.model, self.tokens, self.votes)
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """What holds for a whole run."""
+
+    judge: str
+    asks: Asks | None
+    """`None`: the judge asks no model."""
+    reading: reading.Rules
+    rules: Boundaries
+    splits: frozenset[str]
+    judging: str
+    """Version of all that decides what is judged of given turns."""
+    cutting: str
+    """Version of all that decides where a stream is cut, and of `judging`."""
+
+    def versions(self) -> dict[str, str]:
+        return self.asks.versions() if self.asks else judge(self.judge).versions()
+
+
+def terms(config: Config, splits: frozenset[str], now: datetime, asks: Asks | None = None) -> Terms:
+    """The terms of these settings; where people split is no part of the version: a split drops the stream's cut."""
+    name = asks.backend if asks else config.judge
+    versions = asks.versions() if asks else judge(name).versions()
+    rules = reading.rules(config, now)
+    judging = hashed(VERSION, name, sorted(versions.items()), sessions.VERSION, facts.version(), rules.version)
+    cutting = hashed(judging, config.boundaries.commit)
+    return Terms(
+        judge=name,
+        asks=asks,
+        reading=rules,
+        rules=config.boundaries,
+        splits=splits,
+        judging=judging,
+        cutting=cutting,
+    )
+
+
+# --- who judges ---------------------------------------------------------------------------------
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A question to be asked, and of what."""
+
+    about: str
+    """Id of the session, or of the stream whose topics are asked for."""
+    project: str
+    question: Question
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What is known when turns are judged."""
+
+    answers: Mapping[str, Asked] = {}
+    fallback: str = ""
+    """Why no more questions are asked: the offline judge has to do."""
+    guesses: bool = False
+    """Nobody is asked: questions are noted, and the offline judge's word stands for the answers."""
+
+
+class Facing:
+    """A model judge that is shown the same of a session for every job: what is shown is paid for once."""
+
+    def __init__(self, judge: model_judge.ModelJudge, after: Prompt | None) -> None:
+        self.judge = judge
+        self.after = after
+        self.versions = judge.versions
+        self.topic = judge.topic
+        self.outcome = judge.outcome
+
+    def language(self, turns: Sequence[Turn]) -> LanguageJudgement:
+        return self.judge.language(turns, self.after)
+
+    def rubric(self, turns: Sequence[Turn]) -> RubricJudgement:
+        return self.judge.rubric(turns, self.after)
+
+
+class Bench:
+    """Judges the turns of one stream or session, and collects what it wants to know."""
+
+    def __init__(self, terms: Terms, read: Readable, told: Told) -> None:
+        self.terms = terms
+        self.read = read
+        self.told = told
+        self.fallback = told.fallback
+        self.wanted: list[Wanted] = []
+        self.is_open = any(one.trouble and one.trouble not in FINAL for one in told.answers.values())
+        """Something was not answered that may be answered another time."""
+        self.asks = self.seated()
+
+    def seated(self) -> model_judge.ModelJudge | None:
+        """The judge that asks a model, where one may be asked."""
+        asks = self.terms.asks
+        if asks is None:
+            return None
+        tenant = self.terms.reading.tenants.get(self.read.tenant or "")
+        if why := forbidden(tenant, self.read.tenant, asks.backend, asks.model):
+            self.fallback = why
+            return None
+        return model_judge.ModelJudge(
+            model=asks.model,
+            answers=self.told.answers,
+            tokens=asks.tokens,
+            votes=asks.votes,
+            redactor=self.read.redactor,
+            guess=self.told.guesses,
+        )
+
+    @property
+    def other(self) -> Judge:
+        """The judge that asks nobody."""
+        return judge(OFFLINE if self.terms.asks else self.terms.judge)
+
+    @property
+    def stands_in(self) -> bool:
+        """What is not answered is left to the offline judge."""
+        return bool(self.fallback) and not self.told.guesses
+
+    def note(self, about: str) -> bool:
+        """Take over what the judge wants to know; whether that is anything."""
+        known = {one.question.key for one in self.wanted}
+        new = [one for one in (self.asks.wanted if self.asks else ()) if one.key not in known]
+        project = self.read.stream.about.cwd
+        self.wanted += [Wanted(about=about, project=project, question=one) for one in new]
+        return bool(new)
+
+    def gaps(self, stream: Stream) -> tuple[Gap, ...]:
+        """Where topics shift."""
+        asking = Asking()
+        by = self.asks or self.other
+        found = asking.ask(lambda: by.topic(stream), NO_GAPS)
+        if self.note(stream.id) and self.stands_in:
+            self.is_open = True
+            return self.other.topic(stream)
+        self.is_open |= bool(asking.troubles) and self.asks is None
+        return found
+
+    def judge(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+        """What is judged of some turns, and whether that is settled; what is trivial asks no model."""
+        if self.read.withheld:
+            return unjudged(turns), True
+        if self.asks is None or not substance.fact(turns).substance:
+            return self.judged_here(turns, after)
+        asking = Asking()
+        found = judged(Facing(self.asks, after), turns, after, asking)
+        if self.note(about) and self.stands_in:
+            return self.judged_here(turns, after)[0], False
+        return replace(found, judge=self.terms.judge), not self.is_open
+
+    def judged_here(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+        """What the judge says that asks nobody."""
+        asking = Asking()
+        found = judged(self.other, turns, after, asking)
+        name = OFFLINE if self.terms.asks else self.terms.judge
+        return replace(found, judge=name, fallback=self.fallback or None), not asking.troubles
+
+
+# --- tasks --------------------------------------------------------------------------------------
+
+
+class CutTask(Struct, frozen=True, kw_only=True):
+    """A stream to cut."""
+
+    terms: Terms
+    stream: StreamFiles
+    kept: Pieces
+    known: frozenset[str]
+    """Inputs of which judgements are kept."""
+    told: Told = Told()
+
+
+class Cutting(Struct, frozen=True, kw_only=True):
+    """A stream, cut, unless something must be asked first; what is wanted beside a cut is not asked."""
+
+    stream: StreamFiles
+    cut: Cut | None = None
+    wanted: tuple[Wanted, ...] = ()
+
+
+def cut_stream(task: CutTask) -> Cutting:
+    """Cut a stream and judge what is not known yet."""
+    terms = task.terms
+    bench = Bench(terms, readable(task.kept, terms.reading), task.told)
+    stream = bench.read.stream
+    gaps = NO_GAPS if bench.read.withheld else bench.gaps(stream)
+    if bench.wanted and not (bench.fallback or task.told.guesses):
+        return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
+    found = [
+        judge_segment(task, bench, n, segment) for n, segment in enumerate(cut(stream, gaps, terms.splits, terms.rules))
+    ]
+    if bench.wanted and not (bench.fallback or task.told.guesses):
+        return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
+    is_done = not bench.is_open and all(one.input for one in found)
+    return Cutting(
+        stream=task.stream,
+        cut=Cut(
+            agent=task.stream.agent,
+            stream=task.stream.id,
+            generation=task.stream.generation,
+            version=terms.cutting if is_done else "",
+            branch=stream.about.branch,
+            segments=tuple(found),
+        ),
+        wanted=tuple(bench.wanted),
+    )
+
+
+def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> KeptSegment:
+    """A segment with what is judged of it, unless that is known."""
+    stream = bench.read.stream
+    turns, after = turns_in(stream, segment), prompt_after(stream, segment)
+    hashed = input_of(task.terms.judging, turns, after)
+    kept = KeptSegment(
+        segment=segment,
+        n=n,
+        input=hashed,
+        turns=tuple(turn_id(segment.agent, segment.stream, turn) for turn in turns),
+    )
+    if hashed in task.known:
+        return kept
+    found, is_settled = bench.judge(segment.id, turns, after)
+    return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """A session of several segments, in order of time."""
+
+    segments: tuple[Segment, ...]
+    input: str
+
+
+class WholeTask(Struct, frozen=True, kw_only=True):
+    """Sessions of several segments, with the streams they stand in."""
+
+    terms: Terms
+    streams: dict[Name, Pieces]
+    wanted: tuple[Parts, ...]
+    told: Told = Told()
+
+
+class Joining(Struct, frozen=True, kw_only=True):
+    """A session judged as one, unless something must be asked first."""
+
+    parts: Parts
+    whole: Whole | None = None
+    wanted: tuple[Wanted, ...] = ()
+
+
+def judge_wholes(task: WholeTask) -> list[Joining]:
+    """Judge each session as one."""
+    streams = {name: readable(kept, task.terms.reading) for name, kept in task.streams.items()}
+    return [judge_whole(task, parts, streams) for parts in task.wanted]
+
+
+def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[Name, Readable]) -> Joining:
+    """Judge a session as one; where its streams changed since it was put together, it is not kept as known."""
+    read = [streams[one.agent, one.stream] for one in parts.segments]
+    pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
+    turns = [turn for stream, segment in pieces for turn in turns_in(stream, segment)]
+    inputs = [input_of(task.terms.judging, turns_in(*piece), prompt_after(*piece)) for piece in pieces]
+    bench = Bench(task.terms, next((one for one in read if one.withheld), read[0]), task.told)
+    first = parts.segments[0]
+    found, is_settled = bench.judge(first.id, turns, prompt_after(*pieces[-1]))
+    if bench.wanted and not bench.fallback:
+        return Joining(parts=parts, wanted=tuple(bench.wanted))
+    is_sure = is_settled and hashed(*inputs) == parts.input
+    whole = Whole(
+        agent=first.agent,
+        id=first.id,
+        input=parts.input if is_sure else "",
+        judged=msgspec.json.encode(found),
+    )
+    return Joining(parts=parts, whole=whole)
+
+
+def turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:
+    """The turns of a segment."""
+    return stream.turns[segment.first : segment.last + 1]
+
+
+def prompt_after(stream: Stream, segment: Segment) -> Prompt | None:
+    """What the person said next in the same stream."""
+    return next((turn.prompt for turn in stream.turns[segment.last + 1 :] if turn.prompt), None)

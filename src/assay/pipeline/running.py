@@ -1,0 +1,396 @@
+"""One scoring of a store: what changed is cut and judged, what belongs together is linked, the rest is as kept.
+
+Every stream below the roots whose cut is missing or of another version goes to a worker (`cutting`), and is kept as
+soon as it is done: a run that was killed goes on where it stopped. What its judge wants to know is asked in between
+(`asking`). Linking is done anew each time, on nothing but the segments of these streams, so that what else lies in the
+store makes no difference.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from assay.config import Config
+from assay.errors import Stopped
+from assay.llm import Asked
+from assay.pipeline import reading
+from assay.pipeline.asking import NOBODY, Desk
+from assay.pipeline.cutting import (
+    OFFLINE,
+    CutTask,
+    Cutting,
+    Joining,
+    Parts,
+    Told,
+    Wanted,
+    WholeTask,
+    cut_stream,
+    judge_wholes,
+    terms,
+)
+from assay.pipeline.given import present
+from assay.pipeline.judging import Judged, hashed
+from assay.pipeline.pool import Pool
+from assay.pipeline.reworking import Outcome, reworked
+from assay.pipeline.telling import with_rework
+from assay.sessions import speech
+from assay.sessions.linking import Linked, link
+from assay.stores.sql import Store
+from assay.stores.sql.paths import inside
+from assay.stores.sql.scored import Cut, KeptSegment, Whole
+from assay.stores.sql.settling import Name, StreamFiles
+from assay.types import Corrected, Segment, Session
+
+JUDGED = msgspec.json.Decoder(Judged).decode
+ALONE_BYTES = 8 << 20
+"""Transcripts of less are judged faster than processes are started."""
+BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
+ASKED_BYTES, ASKED_STREAMS = 64 << 20, 200
+"""More at once where a model is asked: it answers many questions in the time of one."""
+UNANSWERED = "the model gave no answer"
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes of transcripts done and the bytes there are."""
+Answers = dict[str, Asked]
+
+NOTHING = Told()
+GUESSING = Told(guesses=True)
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """Which sessions are wanted; empty is all."""
+
+    since: str = ""
+    until: str = ""
+    project: str = ""
+
+    def takes(self, linked: Linked) -> bool:
+        """Whether a session went on after `since`, began before `until`, and is of the project."""
+        if self.since and ended_at(linked) < self.since:
+            return False
+        if self.until and linked.segments[0].began_at >= self.until:
+            return False
+        return not self.project or is_in(linked.segments[0].project, self.project)
+
+
+ALL = Choice()
+
+
+class Run:
+    """One scoring of a store: what every step needs, and what was judged so far."""
+
+    def __init__(
+        self,
+        store: Store,
+        roots: Sequence[str] | None,
+        config: Config,
+        jobs: int,
+        desk: Desk = NOBODY,
+        choice: Choice = ALL,
+    ) -> None:
+        self.store = store
+        self.choice = choice
+        self.roots = roots
+        self.config = config
+        self.as_of = present(config)
+        self.instead = desk.instead
+        self.asker = asker = desk.asker
+        self.corrections = store.scored.corrections()
+        splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
+        chosen = replace(config, judge=OFFLINE) if desk.instead else config
+        self.terms = terms(chosen, splits, self.as_of, asker.asks if asker else None)
+        self.pool = Pool(jobs)
+        self.kept: dict[tuple[str, str, int], KeptSegment] = {}
+        self.judged = 0
+        self.fresh: set[Name] = set()
+        """Agents and ids of the segments and sessions that were judged."""
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.pool.close()
+        if kind is KeyboardInterrupt:
+            raise Stopped from None
+
+    # --- streams to segments --------------------------------------------------------------------
+
+    def bring_up_to_date(self, progress: Progress = lambda *_: None) -> None:
+        """Cut and judge what changed, again where another scan kept files meanwhile."""
+        done: set[tuple[Name, int]] = set()
+        while waiting := self.waiting(done):
+            total, finished = sum(one.size for one in waiting), 0
+            self.start(waiting, total)
+            progress(0, total)
+            for found in self.pool.each(self.batches(waiting), cut_streams):
+                done |= self.keep(self.finished(found))
+                finished += sum(one.stream.size for one in found)
+                progress(finished, total)
+
+    def start(self, waiting: Sequence[StreamFiles], total: int) -> None:
+        """Start processes where they are worth it."""
+        if total > ALONE_BYTES:
+            speech.prepare()
+            self.pool.start(len(waiting))
+
+    def waiting(self, done: set[tuple[Name, int]]) -> list[StreamFiles]:
+        """Streams to cut; one whose judge gave no answer is left for the next run.
+
+        Where a model is asked, only those that are wanted: what nobody looks at is not paid for.
+        """
+        wanted = asdict(self.choice) if self.asker else {}
+        found = self.store.scored.uncut(self.terms.cutting, self.roots, **wanted)
+        return [one for one in found if ((one.agent, one.id), one.generation) not in done]
+
+    def batches(self, waiting: Sequence[StreamFiles], told: Told = NOTHING) -> Iterator[list[CutTask]]:
+        """Tasks in portions worth handing to a process, the largest streams first."""
+        most_bytes, most = (ASKED_BYTES, ASKED_STREAMS) if self.asker else (BATCH_BYTES, BATCH_STREAMS)
+        batch: list[StreamFiles] = []
+        for stream in sorted(waiting, key=lambda one: (-one.size, one.agent, one.id)):
+            batch.append(stream)
+            if sum(one.size for one in batch) >= most_bytes or len(batch) >= most:
+                yield self.tasks(batch, dict.fromkeys(map(name_of, batch), told))
+                batch = []
+        if batch:
+            yield self.tasks(batch, dict.fromkeys(map(name_of, batch), told))
+
+    def tasks(self, batch: Sequence[StreamFiles], told: dict[Name, Told]) -> list[CutTask]:
+        """Streams with their turns, and what is known of them."""
+        known = self.store.scored.inputs([name_of(one) for one in batch])
+        return [
+            CutTask(
+                terms=self.terms,
+                stream=one,
+                kept=kept,
+                known=known.get(name_of(one), frozenset()),
+                told=told[name_of(one)],
+            )
+            for one, kept in zip(batch, self.store.scored.pieces(batch), strict=True)
+        ]
+
+    def finished(self, found: Sequence[Cutting]) -> list[Cut]:
+        """Streams that are cut; what their judge wants to know is asked, as often as it takes."""
+        cuts = [one.cut for one in found if one.cut]
+        told: dict[Name, Answers] = {}
+        while unfinished := [one for one in found if not one.cut]:
+            fallback = self.tell(told, [(name_of(one.stream), one.wanted) for one in unfinished])
+            knowing = {name: Told(answers=answers, fallback=fallback) for name, answers in told.items()}
+            found = cut_streams(self.tasks([one.stream for one in unfinished], knowing))
+            cuts += [one.cut for one in found if one.cut]
+        return cuts
+
+    def tell(self, told: dict[Name, Answers], wanted: Sequence[tuple[Name, tuple[Wanted, ...]]]) -> str:
+        """Ask what is wanted and add the answers to what was told; why no more is asked, if so."""
+        questions = [one.question for _, some in wanted for one in some]
+        answers = self.asker.answers(questions) if self.asker else {}
+        for name, some in wanted:
+            own = told.setdefault(name, {})
+            own |= {one.question.key: answers[one.question.key] for one in some if one.question.key in answers}
+        closed = self.asker.closed if self.asker else UNANSWERED
+        return closed if any(one.key not in answers for one in questions) else ""
+
+    def keep(self, found: Sequence[Cut]) -> set[tuple[Name, int]]:
+        """Keep streams that were cut; which ones, as they were."""
+        kept = self.store.scored.keep(found)
+        judged = [part for one in found for part in one.segments if part.judged]
+        self.judged += len(judged)
+        self.fresh |= {(part.segment.agent, part.segment.id) for part in judged}
+        return {(one.name, one.generation) for one in found if one.name in kept}
+
+    # --- segments to sessions -------------------------------------------------------------------
+
+    def linked(self) -> list[Linked]:
+        """All sessions, in order of time."""
+        return self.linked_of(self.store.scored.segments(self.roots))
+
+    def linked_of(self, kept: Sequence[KeptSegment]) -> list[Linked]:
+        """The sessions that segments make."""
+        self.kept = {place(one.segment): one for one in kept}
+        self.corrections = about_segments(self.corrections, kept)
+        return link((one.segment for one in kept), self.corrections, self.config.boundaries)
+
+    def sessions(self, chosen: Sequence[Linked]) -> list[Session]:
+        """Sessions with all that was judged of them; those of several segments are judged as one."""
+        wholes = self.wholes([one for one in chosen if len(one.segments) > 1])
+        titles = {one.turn: one.title for one in self.corrections if one.kind == "rename"}
+        found = []
+        for one in chosen:
+            first = self.kept[place(one.segments[0])]
+            body = first.judged if len(one.segments) == 1 else wholes[name(one)].judged
+            found.append(session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
+        return found
+
+    def followed(self, chosen: Sequence[Linked], linked: Sequence[Linked]) -> tuple[list[Session], Outcome]:
+        """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
+        sessions = [replace(one, fallback=one.fallback or self.instead or None) for one in self.sessions(chosen)]
+        outcome = reworked(self.store, linked, sessions, self.config.rework, self.as_of)
+        return [reading.session(with_rework(one, outcome), self.terms.reading) for one in sessions], outcome
+
+    def wholes(self, wanted: Sequence[Linked]) -> dict[Name, Whole]:
+        """Sessions of several segments, judged as one where they are not yet."""
+        kept = self.store.scored.wholes(map(name, wanted))
+        missing = [one for one in self.parts(wanted) if not is_kept(one, kept)]
+        for found in self.pool.each(self.whole_tasks(missing), judge_wholes):
+            wholes = self.joined(found)
+            self.store.scored.keep_wholes(wholes)
+            self.judged += len(wholes)
+            self.fresh |= {(one.agent, one.id) for one in wholes}
+            kept |= {(one.agent, one.id): one for one in wholes}
+        return kept
+
+    def parts(self, wanted: Sequence[Linked]) -> list[Parts]:
+        return [Parts(segments=one.segments, input=self.input_of(one)) for one in wanted]
+
+    def joined(self, found: Sequence[Joining]) -> list[Whole]:
+        """Sessions judged as one; what their judge wants to know is asked, as often as it takes."""
+        wholes = [one.whole for one in found if one.whole]
+        told: dict[Name, Answers] = {}
+        while unfinished := [one for one in found if not one.whole]:
+            fallback = self.tell(told, [(first_of(one.parts), one.wanted) for one in unfinished])
+            found = [
+                joining
+                for one in unfinished
+                for task in self.whole_tasks([one.parts], Told(answers=told[first_of(one.parts)], fallback=fallback))
+                for joining in judge_wholes(task)
+            ]
+            wholes += [one.whole for one in found if one.whole]
+        return wholes
+
+    def input_of(self, linked: Linked) -> str:
+        """Hash of what the segments of a session were judged by; nothing where one must be judged again."""
+        inputs = [self.kept[place(one)].input for one in linked.segments]
+        return hashed(*inputs) if all(inputs) else ""
+
+    def whole_tasks(self, missing: Sequence[Parts], told: Told = NOTHING) -> Iterator[WholeTask]:
+        """Sessions that begin in the same stream together: its turns are read once."""
+        groups: dict[Name, list[Parts]] = {}
+        for one in missing:
+            groups.setdefault(streams_in([one])[0], []).append(one)
+        for wanted in groups.values():
+            files = self.store.scored.files_of(streams_in(wanted))
+            kept = self.store.scored.pieces(files)
+            yield WholeTask(
+                terms=self.terms,
+                streams={name_of(one): pieces for one, pieces in zip(files, kept, strict=True)},
+                wanted=tuple(wanted),
+                told=told,
+            )
+
+    # --- before anything is asked -----------------------------------------------------------------
+
+    def informed(self, found: Sequence[Cutting]) -> Iterator[Cutting]:
+        """Streams as they would be cut with all that was answered before; the rest is guessed."""
+        told: dict[Name, Answers] = {name_of(one.stream): {} for one in found}
+        while found:
+            kept = self.asker.known([one.question.key for some in found for one in some.wanted]) if self.asker else {}
+            again = []
+            for one in found:
+                own = {key: kept[key] for key in (wanted.question.key for wanted in one.wanted) if key in kept}
+                if own:
+                    told[name_of(one.stream)] |= own
+                    again.append(one.stream)
+                else:
+                    yield one
+            knowing = {name_of(one): Told(answers=told[name_of(one)], guesses=True) for one in again}
+            found = cut_streams(self.tasks(again, knowing)) if again else []
+
+    def rehearsed(self) -> Iterator[Wanted]:
+        """Every question that a run would ask, with the offline judge's word for the answers it depends on."""
+        waiting = self.waiting(set())
+        self.start(waiting, sum(one.size for one in waiting))
+        guessed: dict[Name, list[KeptSegment]] = {}
+        for found in self.pool.each(self.batches(waiting, GUESSING), cut_streams):
+            for one in self.informed(found):
+                yield from one.wanted
+                guessed[name_of(one.stream)] = [
+                    replace(part, branch="") for part in (one.cut.segments if one.cut else ())
+                ]
+        kept = [one for one in self.store.scored.segments(self.roots) if of_stream(one) not in guessed]
+        linked = self.linked_of([*kept, *(part for parts in guessed.values() for part in parts)])
+        several = [one for one in linked if len(one.segments) > 1]
+        judged = self.store.scored.wholes(map(name, several))
+        missing = [one for one in self.parts(several) if not is_kept(one, judged)]
+        for joined in self.pool.each(self.whole_tasks(missing, GUESSING), judge_wholes):
+            yield from (wanted for one in joined for wanted in one.wanted)
+
+
+def about_segments(corrections: Sequence[Corrected], kept: Sequence[KeptSegment]) -> list[Corrected]:
+    """Corrections about the segments that now hold the turns they were about: a stream may be cut otherwise by now."""
+    starts = {one.segment.id for one in kept}
+    if all(turn in starts for one in corrections for turn in (one.turn, one.into) if turn):
+        return list(corrections)
+    holder = {turn: one.segment.id for one in kept for turn in one.turns}
+    return [
+        replace(one, turn=holder.get(one.turn, one.turn), into=holder.get(one.into, one.into))
+        if one.kind != "split"
+        else one
+        for one in corrections
+    ]
+
+
+def cut_streams(tasks: list[CutTask]) -> list[Cutting]:
+    """What a worker does with a portion."""
+    return [cut_stream(task) for task in tasks]
+
+
+def is_kept(parts: Parts, kept: dict[Name, Whole]) -> bool:
+    """Whether a session was judged from just these parts."""
+    found = kept.get((parts.segments[0].agent, parts.segments[0].id))
+    return found is not None and found.input == parts.input != ""
+
+
+def streams_in(wanted: Iterable[Parts]) -> list[Name]:
+    """The streams that sessions stand in, in order."""
+    return list(dict.fromkeys((part.agent, part.stream) for one in wanted for part in one.segments))
+
+
+def place(segment: Segment) -> tuple[str, str, int]:
+    return segment.agent, segment.stream, segment.first
+
+
+def name(linked: Linked) -> Name:
+    return linked.segments[0].agent, linked.segments[0].id
+
+
+def name_of(stream: StreamFiles) -> Name:
+    return stream.agent, stream.id
+
+
+def of_stream(kept: KeptSegment) -> Name:
+    return kept.segment.agent, kept.segment.stream
+
+
+def first_of(parts: Parts) -> Name:
+    return parts.segments[0].agent, parts.segments[0].id
+
+
+def ended_at(linked: Linked) -> str:
+    return max(one.ended_at for one in linked.segments)
+
+
+def session(linked: Linked, judged: Judged, branch: str, title: str | None) -> Session:
+    """What was judged, put in its place; a title that a person gave wins."""
+    first = linked.segments[0]
+    fields = asdict(judged)
+    fields["title"] = judged.title if title is None else title
+    return Session(
+        id=first.id,
+        agent=first.agent,
+        project=first.project,
+        branch=branch,
+        streams=list(dict.fromkeys(one.stream for one in linked.segments)),
+        started_at=first.began_at,
+        ended_at=ended_at(linked),
+        boundary=first.boundary,
+        merged_from=list(linked.joins),
+        **fields,
+    )
+
+
+def is_in(folder: str, project: str) -> bool:
+    """Whether a folder is the project or inside it, or has a word in its path."""
+    if project.startswith("/"):
+        return folder == project or folder.startswith(inside(project))
+    return project.lower() in folder.lower()

@@ -1,0 +1,157 @@
+"""What asking a model costs: before it is asked, while it is, and after."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from msgspec import Struct
+
+from assay.config import Model as Settings
+from assay.errors import BadInput
+from assay.facts.tokens import MILLION, Price, cost_of, price_of
+from assay.llm import Call, Model, Question
+from assay.llm.leaving import Estimate
+from assay.sessions.rendering import estimate as tokens_in
+from assay.types import Usage
+
+REPLY_TOKENS = {"topic": 120, "language": 25, "rubric": 330, "outcome": 260}
+"""What replies usually take."""
+OTHER_REPLY = 300
+BATCHED = 0.5
+"""What a service takes for a batch, as a share."""
+
+
+class Sized(Struct, frozen=True, kw_only=True):
+    """A question by its size alone."""
+
+    key: str
+    job: str
+    prefix: int
+    """Tokens of the system prompt and the transcript."""
+    task: int
+    of: str
+    """Equal for questions that share a prefix."""
+
+
+class Spent(Struct, kw_only=True):
+    """What was asked in this run."""
+
+    calls: int = 0
+    cached: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
+    troubles: Counter[str] = Counter()
+
+
+def size(question: Question) -> Sized:
+    """A question without its words."""
+    return Sized(
+        key=question.key,
+        job=question.job,
+        prefix=tokens_in(question.system) + tokens_in(question.material),
+        task=tokens_in(question.task) + tokens_in(question.schema.decode()),
+        of=sha256((question.system + question.material).encode("utf-8", "surrogatepass")).hexdigest()[:16],
+    )
+
+
+def price(model: str, settings: Settings) -> Price | None:
+    """Of a model: what the settings say, else the price list."""
+    if settings.input_usd is not None and settings.output_usd is not None:
+        return Price(
+            model=model,
+            since="",
+            input=settings.input_usd,
+            output=settings.output_usd,
+            cache_read=settings.input_usd,
+            cache_write=settings.input_usd,
+            cache_write_1h=settings.input_usd,
+        )
+    return price_of(model, datetime.now(UTC).date().isoformat())
+
+
+def estimate(sizes: Iterable[Sized], model: Model, known: set[str], cost: Price | None, share: float) -> Estimate:
+    """What these questions will take, given the keys of those that are answered already."""
+    missing, cached, seen = [], 0, set[str]()
+    for one in sizes:
+        if one.key in known:
+            cached += 1
+        else:
+            missing.append(one)
+    usage = Usage()
+    for one in missing:
+        usage = added(usage, usage_of(one, model, one.of in seen))
+        seen.add(one.of)
+    return Estimate(
+        questions=len(missing),
+        cached=cached,
+        input=usage.input + usage.cache_read + usage.cache_write,
+        output=usage.output,
+        cost_usd=None if cost is None else cost_of(usage, cost) * share,
+        where=model.where,
+        model=model.model,
+    )
+
+
+def usage_of(one: Sized, model: Model, is_warm: bool) -> Usage:
+    """What a question usually takes; a prefix that was sent before costs less where the service keeps it."""
+    output = REPLY_TOKENS.get(one.job, OTHER_REPLY)
+    if model.caches_from is None or one.prefix < model.caches_from:
+        return Usage(input=one.prefix + one.task, output=output)
+    if is_warm:
+        return Usage(input=one.task, cache_read=one.prefix, output=output)
+    return Usage(input=one.task, cache_write=one.prefix, output=output)
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        input=one.input + other.input,
+        output=one.output + other.output,
+        cache_read=one.cache_read + other.cache_read,
+        cache_write=one.cache_write + other.cache_write,
+    )
+
+
+class Purse:
+    """Keeps to a limit: a call is made only if it fits even at its dearest."""
+
+    def __init__(self, limit: float | None, cost: Price | None, share: float, model: str) -> None:
+        if limit is not None and cost is None:
+            raise BadInput(
+                f"the price of {model} is not known, so --max-cost can't be kept to; "
+                "set model.input_usd and model.output_usd in assay.toml, or leave --max-cost out"
+            )
+        self.limit = limit
+        self.cost = cost
+        self.share = share
+        self.spent_usd = 0.0
+        self.reserved: dict[str, float] = {}
+        self.is_empty = False
+
+    def may(self, question: Question) -> bool:
+        """Set aside what a call may cost at most; not if that is more than there is."""
+        if self.limit is None or self.cost is None:
+            return True
+        most = self.dearest(question, self.cost)
+        if self.spent_usd + sum(self.reserved.values()) + most > self.limit:
+            self.is_empty = True
+            return False
+        self.reserved[question.key] = most
+        return True
+
+    def dearest(self, question: Question, cost: Price) -> float:
+        """The whole input at the highest input price, and the longest reply."""
+        one = size(question)
+        dear = max(cost.input, cost.cache_write)
+        return ((one.prefix + one.task) * dear + question.most_output * cost.output) / MILLION * self.share
+
+    def spent(self, question: Question, call: Call) -> None:
+        """What a call did cost."""
+        self.reserved.pop(question.key, None)
+        self.spent_usd += self.cost_of(call) or 0.0
+
+    def cost_of(self, call: Call) -> float | None:
+        """By what the service says, else by the price list."""
+        if call.cost_usd is not None:
+            return call.cost_usd
+        return None if self.cost is None else cost_of(call.usage, self.cost) * call.share

@@ -1,0 +1,280 @@
+"""What a value has to be like before it counts as a secret."""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections import Counter
+from collections.abc import Callable
+from functools import cache, lru_cache
+from math import log2
+
+from msgspec import Struct
+
+from assay.sessions.redaction.rulebook import Rule, tables
+
+FREQUENT = frozenset(
+    "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic "
+    "ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no ct us ac ot il tr ly nc et ut ss so rs un "
+    "lo wa ge ie wh ee wi em ad ol rt po we na ul ni ts mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev "
+    "ld ry mp fe bl ab gh ty op wo sa ay ex ke fr oo av ag if ap gr od bo sp rd do uc bu ei ov by rm ep tt oc ok ey sk "
+    "ub ck pi cl up ib gi ui um mb nu fl ft ws lt xt br ew go ua au ms ys ds ue ff".split()
+)
+"""Pairs of letters that make up most of English, and so most names in code: a quarter of all pairs."""
+
+APART = re.compile(rb"(?<![A-Za-z0-9])[0-9]+(?![A-Za-z0-9])")
+LETTERS = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
+NOT_ALNUM = re.compile(rb"[^A-Za-z0-9]")
+SIGN = re.compile(rb"[^A-Za-z0-9_./:-]")
+CHOSEN = re.compile(rb"(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9]).{8}")
+"""Nobody writes a placeholder like this: `SuperSecret123!`."""
+DIGIT = re.compile(rb"[0-9]")
+HEX = re.compile(rb"(?:0x)?[0-9A-Fa-f]{16,4000}")
+NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|-|/|:)[A-Za-z0-9_]+)*")
+NAME_PART = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+AHEAD = re.compile(rb"[A-Za-z0-9_-]{0,40}\Z")
+BEHIND = re.compile(rb"[A-Za-z0-9_-]{0,40}")
+IN_SECRET = re.compile(rb'kind\\{0,7}"?[ ]?:[ ]?\\{0,7}"?Secret(?![A-Za-z])')
+PEM_BODY = re.compile(rb"[A-Za-z0-9+/=]{20,}|(?:[0-9a-f]{16})")
+
+
+LEAST, LEAST_HEX = 3.0, 2.6
+"""Bits a byte; 16 random hex digits come to 3.2, 16 letters and digits to 3.8, words to 3.2."""
+LONGEST_BLANK = 300
+NEAR = 2000
+
+
+class Found(Struct, frozen=True):
+    """A match that may be a secret."""
+
+    rule: Rule
+    text: bytes
+    word: tuple[int, int]
+    """Where the word stands that led here."""
+    match: re.Match[bytes]
+    start: int
+    end: int
+
+    def group(self, name: str) -> bytes:
+        return self.match.groupdict().get(name) or b""
+
+
+class Never(Struct, frozen=True):
+    """`never.toml`, compiled."""
+
+    parts: re.Pattern[bytes]
+    starts: re.Pattern[bytes]
+    wholes: re.Pattern[bytes]
+    ids: re.Pattern[bytes]
+    plain: frozenset[bytes]
+    words: re.Pattern[bytes]
+    before: frozenset[bytes]
+    after: frozenset[bytes]
+
+
+@cache
+def never() -> Never:
+    given = tables()["never"]
+    words = sorted(given["words"].split(), key=len, reverse=True)
+
+    def either(patterns: list[str], flags: int = re.IGNORECASE) -> re.Pattern[bytes]:
+        return re.compile("|".join(patterns).encode(), re.ASCII | flags)
+
+    return Never(
+        either(given["parts"]),
+        either(given["starts"]),
+        either(given["wholes"], 0),
+        either(given["ids"], 0),
+        frozenset(given["plain"].encode().split()),
+        either([*words, "[^A-Za-z0-9]"]),
+        frozenset(name.encode() for name in given["before"]),
+        frozenset(name.encode() for name in given["after"]),
+    )
+
+
+class Places(Struct, frozen=True):
+    """Of `never.toml` what is about people and places."""
+
+    email: re.Pattern[bytes]
+    home: re.Pattern[bytes]
+    host: re.Pattern[bytes]
+
+
+@cache
+def places() -> Places:
+    given = tables()["never"]["places"]
+    return Places(
+        *(re.compile("|".join(given[one]).encode(), re.ASCII | re.IGNORECASE) for one in ("email", "home", "host"))
+    )
+
+
+# --- what values are like ---------------------------------------------------------------------
+
+
+@lru_cache(1024)
+def entropy(value: bytes) -> float:
+    """Shannon's, in bits a byte."""
+    size = len(value) or 1
+    return -sum(n / size * log2(n / size) for n in Counter(value).values())
+
+
+@lru_cache(1024)
+def is_wordy(value: bytes) -> bool:
+    """Whether most of it is words; numbers that stand apart, as in dates and versions, don't matter."""
+    rest = APART.sub(b" ", value)
+    words = sum(len(run) for run in LETTERS.findall(rest) if is_word(run.lower().decode()))
+    return words * 2 >= len(NOT_ALNUM.sub(b"", rest))
+
+
+@lru_cache(4096)
+def is_word(letters: str) -> bool:
+    """Whether letters pair up as in words: random ones do so for one pair in four."""
+    pairs = [letters[at : at + 2] for at in range(len(letters) - 1)]
+    return len(letters) > 2 and sum(pair in FREQUENT for pair in pairs) * 3 >= len(pairs) * 2
+
+
+@lru_cache(1024)
+def is_blank(value: bytes) -> bool:
+    """Whether it only stands for a value, whatever the place: a placeholder, a variable, a call, a path."""
+    known = never()
+    if len(value) > LONGEST_BLANK:
+        return bool(known.starts.match(value))
+    return bool(known.starts.match(value) or known.wholes.fullmatch(value) or known.parts.search(value))
+
+
+@lru_cache(1024)
+def is_none(value: bytes) -> bool:
+    """Whether it is blank, an id, or what people write for a secret in tests."""
+    known = never()
+    return bool(
+        is_blank(value) or known.ids.fullmatch(value) or not (known.words.sub(b"", value) or CHOSEN.match(value))
+    )
+
+
+def is_mixed(value: bytes) -> bool:
+    """Whether it has letters and digits, or letters of both cases in disorder."""
+    letters = sum(map(len, LETTERS.findall(value)))
+    has_digit = any(48 <= one <= 57 for one in value)
+    return letters * 5 >= len(value) and (has_digit or (value.swapcase() != value and not value.islower()))
+
+
+def is_random(value: bytes, shortest: int = 16) -> bool:
+    """Whether nobody would make it up: long, mixed, and no words."""
+    if len(value) < shortest or not is_mixed(value) or is_none(value):
+        return False
+    if HEX.fullmatch(value):
+        return entropy(value) >= LEAST_HEX
+    return entropy(value) >= LEAST and not is_wordy(value)
+
+
+def is_chosen(value: bytes) -> bool:
+    """Whether it looks like a password somebody chose, rather than like a name in code."""
+    if len(value) < 6 or is_none(value):
+        return False
+    has_sign, has_digit = bool(SIGN.search(value)), bool(DIGIT.search(value))
+    if not LETTERS.search(value) or not (has_sign or has_digit):
+        return len(value) >= 12 and is_random(value, 12)
+    return has_sign or not NAME.fullmatch(value) or bool(HEX.fullmatch(value)) or not is_wordy(value)
+
+
+def is_named_secret(found: Found) -> bool:
+    """Whether the name around the word says so: `api_token`, not `token_count` or `next_page_token`."""
+    start, end = found.word
+    ahead, behind = AHEAD.search(found.text[max(0, start - 40) : start]), BEHIND.match(found.text, end)
+    first = NAME_PART.findall(ahead[0])[-1:] if ahead else []
+    last = NAME_PART.findall(behind[0])[-1:] if behind else []
+    known = never()
+    return not any(one.lower() in known.before for one in first) and not any(one.lower() in known.after for one in last)
+
+
+# --- by name ----------------------------------------------------------------------------------
+
+
+def shape(value: bytes, found: Found) -> bool:
+    return entropy(value) >= found.rule.entropy
+
+
+def random(value: bytes, _: Found) -> bool:
+    return is_random(value)
+
+
+def given(value: bytes, _: Found) -> bool:
+    return len(value) > 2 and not is_blank(value) and value.lower() not in never().plain
+
+
+def likely(value: bytes, _: Found) -> bool:
+    return len(value) >= 8 and is_chosen(value)
+
+
+def basic(value: bytes, _: Found) -> bool:
+    """`name:password` in base64."""
+    try:
+        return b":" in b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except Error:
+        return False
+
+
+def pem(value: bytes, _: Found) -> bool:
+    """A key, rather than code that looks for one."""
+    body = value.split(b"KEY", 1)[-1].split(b"V1", 1)[-1]
+    return any(entropy(line) > 2.5 for line in PEM_BODY.findall(body))
+
+
+def kubernetes(value: bytes, found: Found) -> bool:
+    """`data` of a Secret, and of nothing else."""
+    start, end = found.word
+    text = found.text
+    is_secret = IN_SECRET.search(text, max(0, start - NEAR), start) or IN_SECRET.search(text, end, found.end + NEAR)
+    return bool(is_secret) and given(value, found)
+
+
+def login(value: bytes, found: Found) -> bool:
+    """`-u name:password`: of curl it may be anything, elsewhere it may be a group's name."""
+    ahead = found.text[max(0, found.start - 300) : found.start]
+    return given(value, found) if b"curl" in ahead.rsplit(b"\n", 1)[-1] else is_chosen(value)
+
+
+def flag(value: bytes, found: Found) -> bool:
+    """What follows a flag in prose is a word."""
+    is_password = b"pass" in found.match[0].lower() or b"pwd" in found.match[0].lower()
+    if is_password and (found.group("q") or found.group("glue").strip()):
+        return given(value, found)
+    return is_chosen(value)
+
+
+def password(value: bytes, found: Found) -> bool:
+    return is_named_secret(found) and (is_chosen(value) if not found.group("comma") else is_listed(value))
+
+
+def named(value: bytes, found: Found) -> bool:
+    if not is_named_secret(found):
+        return False
+    if found.group("comma"):
+        return is_listed(value)
+    if found.group("q") or found.group("e"):
+        return len(value) >= 8 and is_chosen(value)
+    return is_random(value, 12) and not (b"." in value and NAME.fullmatch(value))
+
+
+def is_listed(value: bytes) -> bool:
+    """What follows a name in a list may be the next name."""
+    return is_random(value) and bool(DIGIT.search(value))
+
+
+def email(value: bytes, _: Found) -> bool:
+    return not places().email.search(value)
+
+
+def home(value: bytes, _: Found) -> bool:
+    return not (places().home.fullmatch(value) or is_blank(value))
+
+
+def host(value: bytes, found: Found) -> bool:
+    """A place on a network: a name with a dot, unless it stands in an address; never one that is nobody's."""
+    is_address = found.rule.words[0] == "://"
+    return (is_address or b"." in value or b":" in value) and not places().host.fullmatch(value)
+
+
+CHECKS: dict[str, Callable[[bytes, Found], bool]] = {
+    one.__name__: one
+    for one in (shape, random, given, likely, basic, pem, kubernetes, login, flag, password, named, email, home, host)
+}

@@ -1,0 +1,163 @@
+"""Streams whose words are clean, or that have none."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import blake2b
+
+from msgspec.structs import replace
+
+from assay.sessions.kinds_of_files import table
+from assay.sessions.paths import absolute
+from assay.sessions.redaction.redactor import Redactor
+from assay.types import Call, Edit, Mark, Part, Run, Stream, Turn
+
+APART = "\n\0\n"
+"""Between texts that are looked at together: no rule reaches across."""
+ENDING = re.compile(r"\.([A-Za-z0-9]{1,5})\Z")
+TOLD_APART = frozenset({"rm", "git"})
+"""Programs that facts ask for by name."""
+
+
+def clean(stream: Stream, redactor: Redactor) -> Stream:
+    """The stream with every secret replaced; the very same where there is none."""
+    turns = tuple(cleaned(turn, redactor) for turn in stream.turns)
+    about = cleaned_part(stream.about, redactor)
+    if about is stream.about and all(new is old for new, old in zip(turns, stream.turns, strict=True)):
+        return stream
+    if redactor.known:  # what was said before the place that gave a value away
+        turns = tuple(cleaned(turn, redactor) for turn in turns)
+        about = cleaned_part(about, redactor)
+    return replace(stream, about=about, turns=turns)
+
+
+def cleaned(turn: Turn, redactor: Redactor) -> Turn:
+    """A turn with its secrets replaced; most have none, so all its texts are looked at as one first."""
+    if not redactor.holds(APART.join(texts(turn))):
+        return turn
+    text = redactor.text
+    return replace(
+        turn,
+        prompt=turn.prompt and replace(turn.prompt, text=text(turn.prompt.text)),
+        replies=tuple(replace(reply, text=text(reply.text)) for reply in turn.replies),
+        calls=tuple(cleaned_call(call, text) for call in turn.calls),
+        marks=tuple(replace(mark, detail=text(mark.detail)) for mark in turn.marks),
+    )
+
+
+def texts(turn: Turn) -> Iterator[str]:
+    """All words of a turn."""
+    if turn.prompt:
+        yield turn.prompt.text
+    for reply in turn.replies:
+        yield reply.text
+    for call in turn.calls:
+        yield from (call.name, call.target, call.command, call.output)
+        for edit in call.edits:
+            yield edit.path
+            yield edit.text
+        for run in call.runs:
+            yield run.program
+            yield from run.paths
+            yield run.folder
+    for mark in turn.marks:
+        yield mark.detail
+
+
+def cleaned_call(call: Call, text: Callable[[str], str]) -> Call:
+    return replace(
+        call,
+        name=text(call.name),
+        target=text(call.target),
+        command=text(call.command),
+        output=text(call.output),
+        edits=tuple(replace(edit, path=text(edit.path), text=text(edit.text)) for edit in call.edits),
+        runs=tuple(
+            replace(run, program=text(run.program), paths=tuple(map(text, run.paths)), folder=text(run.folder))
+            for run in call.runs
+        ),
+    )
+
+
+def cleaned_part(part: Part, redactor: Redactor) -> Part:
+    given = (part.title, part.asked, part.branch, part.cwd, *part.branches)
+    if not redactor.holds(APART.join(given)):
+        return part
+    title, asked, branch, cwd, *branches = map(redactor.text, given)
+    return replace(part, title=title, asked=asked, branch=branch, cwd=cwd, branches=tuple(branches))
+
+
+# --- without words ----------------------------------------------------------------------------
+
+
+def silent(stream: Stream) -> Stream:
+    """The stream without a word: kinds, counts, times, outcomes and line hashes stay.
+
+    Paths, targets and commands become hashes, so that facts can still tell one from another. Where it was (`cwd`)
+    stays: it is how the stream's owner is known.
+    """
+    part = stream.about
+    return replace(
+        stream,
+        about=replace(part, title="", asked="", branch="", branches=()),
+        turns=tuple(silenced(turn, partial(hidden_path, cwd=part.cwd), stream.id) for turn in stream.turns),
+    )
+
+
+def silenced(turn: Turn, path: Callable[..., str], salt: str) -> Turn:
+    return replace(
+        turn,
+        prompt=turn.prompt and replace(turn.prompt, text=""),
+        replies=tuple(replace(reply, text="") for reply in turn.replies),
+        calls=tuple(silenced_call(call, path, salt) for call in turn.calls),
+        marks=tuple(silenced_mark(mark, salt) for mark in turn.marks),
+    )
+
+
+def silenced_call(call: Call, path: Callable[..., str], salt: str) -> Call:
+    is_file = call.kind in ("read", "edit")
+    return replace(
+        call,
+        name="",
+        target=path(call.target) if is_file else hidden(call.target, salt),
+        command=hidden(call.command, salt),
+        output="",
+        edits=tuple(silenced_edit(edit, path) for edit in call.edits),
+        runs=tuple(silenced_run(run, path) for run in call.runs),
+    )
+
+
+def silenced_edit(edit: Edit, path: Callable[..., str]) -> Edit:
+    return replace(edit, path=path(edit.path), text="")
+
+
+def silenced_run(run: Run, path: Callable[..., str]) -> Run:
+    return replace(
+        run,
+        program=run.program if run.program in TOLD_APART else "",
+        paths=tuple(path(one, folder=run.folder) for one in run.paths),
+        folder="",
+    )
+
+
+def silenced_mark(mark: Mark, salt: str) -> Mark:
+    return replace(mark, detail=hidden(mark.detail, salt)) if mark.kind == "pr" else mark
+
+
+def hidden(text: str, salt: str) -> str:
+    """A stand-in that is the same for the same text of one stream; for a shell it is a comment."""
+    return f"#{digest(f'{salt} {text}')}" if text else ""
+
+
+def hidden_path(path: str, cwd: str, folder: str = "") -> str:
+    """A stand-in that is the same for the same file in every stream, with the ending of a programming language."""
+    if not path:
+        return ""
+    whole = absolute(path, absolute(folder, cwd) if folder else cwd)
+    ending = ENDING.search(whole)
+    is_language = ending is not None and ending[1].lower() in table().code
+    return f"/{digest(whole)}{ending[0].lower() if ending and is_language else ''}"
+
+
+def digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,0 +1,56 @@
+"""What a transcript's words look like inside the frame: nothing unseen, nothing that ends a line or a role but `\\n`.
+
+Ranges are spelled out rather than asked of `unicodedata`, whose tables differ from one Python to the next.
+"""
+
+import re
+
+ENDS_OF_LINES = re.compile("\r\n|[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"  # colours and the cursor
+    r"|(?:\x1b[\]P^_X]|[\x9d\x90\x9e\x9f\x98])[^\x07\x1b\x9c\n]{0,500}(?:\x07|\x1b\\|\x9c)"  # titles, links
+    r"|\x1b[ -/]{0,8}[0-~]"
+)
+UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Zero-width, direction marks, fillers, selectors, tags: what a reader does not see, a judge does not read."""
+NO_TEXT = re.compile("[\x7f-\x9f\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff\U000f0000-\U0010ffff]")
+CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
+"""Drawn, not obeyed."""
+MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+FLOOD = re.compile(f"([{MARKS}]{{3}})[{MARKS}]+")
+
+TOKENS = re.compile(
+    r"<(?=[|｜]|/?(?:s|bos|eos|pad|unk|mask|cls|sep|sys|SYS|think|thinking|tool_call|tool_response|function_calls?"
+    r"|(?:start|end)_of_(?:turn|text|image)|endoftext|repo_?name|file_sep|filename|gh_stars|empty_output"
+    r"|(?:issue|jupyter)_\w{1,20}|(?:antml:)?(?:invoke|parameter|function_results)|transcript|system|assistant|user|human"
+    r"|instructions?|0x[0-9A-Fa-f]{2})\b)"
+    r"|[|｜](?=>)"
+    r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT)|IMG\w{0,6}|THINK|REF)\])"
+    r"|<<(?=/?SYS>>)"
+)
+"""What tokenizers and servers take for a role, a turn or a tool when it stands in plain text."""
+ROLES = re.compile(r"\b(human|assistant|system|user|developer|tool)(?=[*_]{0,3}[:：])", re.IGNORECASE)
+"""Wherever they stand, so that a part of a line looks the same alone."""
+FENCES = re.compile(
+    r"\b(begin(?:s|ning)?|end(?:s|ed)?|start(?:s|ed)?|stop|close[sd]?)([ _-]{1,8})"
+    r"(?=(?:(?:of|the|this|all|user|untrusted|quoted)[ _-]{1,8}){0,4}"
+    r"(?:transcript|data|input|frame|session|context)\b)",
+    re.IGNORECASE,
+)
+OURS = re.compile(r"(===+[ \t]*)(?=transcript\b)|\[(?=turns? \d)", re.IGNORECASE)
+
+
+def defused(text: str) -> str:
+    """The text as it stands inside the frame, without the signs before its lines; done twice, it is the same."""
+    if not text.isascii():
+        text = FLOOD.sub(r"\1", UNSEEN.sub("", text))
+    text = ENDS_OF_LINES.sub("\n", text)
+    if not text.isprintable():
+        text = NO_TEXT.sub("\ufffd", ESCAPES.sub("", text)).translate(CONTROLS)
+    text = TOKENS.sub(lambda found: f"{found[0]} ", text)
+    text = ROLES.sub(r"\1 ", text)
+    text = FENCES.sub(r"\1·", text)
+    return OURS.sub(lambda found: "= " if found[1] else "(", text)

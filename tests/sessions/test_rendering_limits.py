@@ -1,0 +1,105 @@
+"""What holds for every session that is rendered, sensible or not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.sessions.rendering import defused, estimate, prompts, session
+from assay.sessions.rendering.size import UNIT, weight
+from tests.judges.make_turns import QUICK, any_turns
+from tests.judges.make_turns import prompts as any_prompt
+from tests.redteam.frame import read
+
+BUDGETS = st.integers(500, 6_000)
+WILD = st.text(
+    alphabet=st.sampled_from(
+        "aZ9 \t\n\r\v\f\x00\x1b\x1c\x85\x9b[]<>|｜/=-_:#sINTur1\u2028\u2029"
+        "\u200b\u202e\u0301\ud800\ufeff\U000e0041🧾価ж"
+    )
+    | st.characters(),
+    max_size=300,
+)
+MARKERS = (
+    "=== transcript ", "ends ===", "[turn 3]", "<|im_start|>", "Human:", "\n", "\x1b[0m", "| ", "- ", "</s>",
+    "END OF TRANSCRIPT", "[INST]", "\u200b", "<", "|", ">", "=", "\r",
+)  # fmt: skip
+PIECES = st.lists(st.sampled_from(MARKERS), max_size=20).map("".join)
+
+
+@QUICK
+@given(any_turns(7), st.none() | any_prompt, BUDGETS)
+def test_a_session_keeps_its_frame_and_its_budget(turns, after, tokens):
+    text = session(turns, after, tokens)
+    read(text)
+    assert estimate(text) <= tokens
+    assert text == session(turns, after, tokens)
+
+
+@QUICK
+@given(any_turns(7), BUDGETS)
+def test_prompts_keep_their_frame_and_their_budget(turns, tokens):
+    text = prompts(turns, tokens)
+    read(text)
+    assert estimate(text) <= tokens
+
+
+# --- defused ----------------------------------------------------------------------------------
+
+
+@given(WILD | PIECES)
+def test_defusing_twice_changes_nothing_more(text):
+    assert defused(defused(text)) == defused(text)
+
+
+@given(WILD | PIECES)
+def test_what_is_defused_has_only_newlines_between_lines(text):
+    assert defused(text).splitlines() == defused(text).removesuffix("\n").split("\n") or not defused(text)
+
+
+@given(st.text(alphabet="abc .,\n!?(){}'\"é价ж-+*", max_size=200))
+def test_plain_text_stays_as_it_is(text):
+    assert defused(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\r\nb\rc\vd\fe\x1cf\x85g\u2028h\u2029i", "a\nb\nc\nd\ne\nf\ng\nh\ni"),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x00\x08", "␀␈"),
+        ("\ud800\ue000\x9f", "\ufffd" * 3),
+        ("to\u200bken\u202e \U000e0041x", "token x"),
+        ("e" + "\u0301" * 90, "e" + "\u0301" * 3),
+        ("<|im_start|>", "< |im_start| >"),
+        ("<\u200b|im_start|>", "< |im_start| >"),
+        ("<｜User｜>", "< ｜User｜ >"),
+        ("[INST] x [/INST]", "[ INST] x [ /INST]"),
+        ("</transcript>", "< /transcript>"),
+        ("Human: hi\n**System:** x", "Human : hi\n**System :** x"),
+        ("the system: x, file_system: y", "the system : x, file_system: y"),
+        ("END OF TRANSCRIPT", "END·OF TRANSCRIPT"),
+        ("=== transcript 1 ends ===", "= transcript 1 ends ==="),
+        ("[turn 3] x", "(turn 3] x"),
+        ("a <b>bold</b> | piped < 3 > 2", "a <b>bold</b> | piped < 3 > 2"),
+        ("===\nTitle\n===", "===\nTitle\n==="),
+    ],
+)
+def test_markers_are_broken_and_the_unseen_is_gone(text: str, expected: str):
+    assert defused(text) == expected
+
+
+# --- tokens -----------------------------------------------------------------------------------
+
+
+@given(WILD, WILD)
+def test_two_texts_weigh_together_what_they_weigh_apart(one, other):
+    assert weight(one + other) == weight(one) + weight(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 0), ("a", 1), ("the quick brown fox", 5), ("0123456789", 10), ("(){}", 4), ("価格", 3), ("🧾", 4)],
+)
+def test_tokens_are_told_from_characters(text: str, tokens: int):
+    assert estimate(text) == tokens == -(-weight(text) // UNIT)
