@@ -3,7 +3,7 @@
 Takes files, the environment and flags; gives a `Config`; imports errors.
 """
 
-from assay.config.loading import keys, load, store_url
+from assay.config.loading import config_files, keys, load, shown, store_url
 from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
 from assay.config.zones import Local, local_zone, zone
 
@@ -15,9 +15,11 @@ __all__ = [
     "Redaction",
     "Rework",
     "Tenant",
+    "config_files",
     "keys",
     "load",
     "local_zone",
+    "shown",
     "store_url",
     "zone",
 ]
