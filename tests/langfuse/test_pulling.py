@@ -183,11 +183,12 @@ def test_one_session_that_fails_does_not_stop_the_others(make: Make, tmp_path):
     assert [one.session for one in report.pulled] == ["s1"]
 
 
-def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_path):
+@pytest.mark.parametrize(("status", "times"), [(524, 5), (413, 1)])
+def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_path, status, times):
     standin = make()
     fill(standin, *two_turns())
     client = client_of(standin)
-    standin.planned = [(524, {}, {"message": "A timeout occurred"})] * 5
+    standin.planned = [(status, {}, {"message": "Too much"})] * times
     assert pull(client, tmp_path, ["s1"]).pulled[0].observations == 10
     assert {query["limit"] for query in standin.asked("v2/observations")} == {"200", "50"}
 

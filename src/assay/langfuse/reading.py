@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from assay.http import Busy, Garbled, NotThere, RemoteError, Unreachable, decoded
+from assay.http import Busy, Garbled, NotThere, Refused, RemoteError, Unreachable, decoded
 from assay.langfuse.client import GENERAL, LEGACY, Client, Generation
 from assay.langfuse.observations import trace_root, v2_record, v3_record
 from assay.sources.langfuse.records import Record, word
@@ -19,6 +19,7 @@ V2, OBSERVATIONS, TRACES, SESSIONS = (
 FIELDS = "core,basic,io,metadata,model,usage,trace_context"
 ROWS, FEWEST_ROWS, ROWS_WITHOUT_TEXT, LEGACY_ROWS = 200, 10, 1000, 100
 """Observations with their texts can be large, and Langfuse Cloud answers with 5 MB at most."""
+TOO_LARGE = 413
 MOST_PAGES = 10_000
 
 T = TypeVar("T")
@@ -76,8 +77,8 @@ def pages(client: Client, asked: dict[str, str], limit: int) -> Iterator[dict[st
         params: dict[str, str | int] = {**asked, "limit": limit, **({"cursor": cursor} if cursor else {})}
         try:
             page = decoded(client.http.get(V2, params, GENERAL), Page)
-        except (Busy, Unreachable):
-            if limit <= FEWEST_ROWS:
+        except (Busy, Unreachable, Refused) as error:
+            if limit <= FEWEST_ROWS or (isinstance(error, Refused) and error.status != TOO_LARGE):
                 raise
             limit = max(limit // 4, FEWEST_ROWS)
             continue
