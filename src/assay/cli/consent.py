@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from msgspec import Struct
@@ -11,16 +11,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from assay.config import Config
 from assay.errors import BadInput
+from assay.llm import Question
 from assay.llm.leaving import Estimate
 from assay.pipeline.asking import Desk, Heard, Manner, desk
-from assay.pipeline.pool import cores
-from assay.pipeline.running import Choice, Run
 from assay.pipeline.spending import size
 from assay.reports.safe import many, safe
 from assay.reports.words import dollars
 from assay.stores.sql import Store
 
 YES = ("y", "yes")
+
+
+WouldAsk = Callable[[Desk], Iterable[Question]]
+"""All questions that a command would ask, without asking them."""
 
 
 class Consent(Struct, frozen=True, kw_only=True):
@@ -32,10 +35,8 @@ class Consent(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def asking(
-    store: Store, roots: Sequence[str], config: Config, choice: Choice, consent: Consent | None
-) -> Iterator[Desk]:
-    """Whom to ask, once the person agreed; nobody new where no consent could be given."""
+def asking(store: Store, config: Config, consent: Consent | None, would_ask: WouldAsk) -> Iterator[Desk]:
+    """Whom to ask, once the person agreed to what would be; nobody new where no consent could be given."""
     with answered() as heard:
         manner = Manner(
             batch=bool(consent and consent.batch),
@@ -48,8 +49,7 @@ def asking(
             if found.instead:
                 print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)
             if found.asker and consent:
-                with Run(store, roots, config, cores(), found, choice) as run:
-                    agree(found.asker.estimate([size(one.question) for one in run.rehearsed()]), config, consent)
+                agree(found.asker.estimate([size(one) for one in would_ask(found)]), config, consent)
             yield found
         finally:
             found.close()

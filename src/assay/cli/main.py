@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli import demo, doctor, egress, score, session, sessions, show, streams
+from assay.cli import demo, doctor, egress, langfuse, profiles, quality, score, session, sessions, show, streams
 from assay.errors import AssayError, Stopped
 from assay.reports.safe import safe
 from assay.sessions.redaction import Redactor
@@ -33,6 +33,9 @@ app.command("sessions", epilog=sessions.EXAMPLE)(sessions.sessions)
 app.command("show", epilog=show.EXAMPLE)(show.show)
 app.add_typer(session.app, name="session", epilog="Example: `assay session split 3f2a91c0 4`")
 app.command("streams", epilog="Example: `assay streams --since 7d --project .`")(streams.streams)
+app.command("quality", epilog=quality.EXAMPLE)(quality.quality)
+app.add_typer(profiles.app, name="profiles", epilog=profiles.EXAMPLE)
+app.add_typer(langfuse.app, name="langfuse", epilog=langfuse.EXAMPLE)
 app.command("egress", epilog=egress.EXAMPLE)(egress.egress_)
 app.command("doctor", epilog="Example: `assay doctor`")(doctor.doctor)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)

@@ -1,7 +1,7 @@
 """`-o FILE`: a report in a file, in the format that its ending names."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
@@ -25,12 +25,12 @@ FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
 }
 
 
-def checked(path: Path | None) -> Path | None:
+def checked(path: Path | None, formats: Collection[str] = FORMATS) -> Path | None:
     """The file, if it can be written to; told before anything is judged."""
     if path is None:
         return None
-    if path.suffix.lower() not in FORMATS:
-        raise BadInput(f"-o {path}: give a file that ends in {', '.join(FORMATS)}")
+    if path.suffix.lower() not in formats:
+        raise BadInput(f"-o {path}: give a file that ends in {', '.join(formats)}")
     try:
         target = Path(os.path.realpath(path.expanduser()))
     except (RuntimeError, ValueError, OSError) as error:
@@ -43,8 +43,12 @@ def checked(path: Path | None) -> Path | None:
 
 
 def save(report: Report, zone: tzinfo, target: Path) -> None:
+    """Write a report."""
+    write(FORMATS[target.suffix.lower()](report, zone), target)
+
+
+def write(content: bytes, target: Path) -> None:
     """Write the file whole or not at all: what was there stays until the new one is complete."""
-    content = FORMATS[target.suffix.lower()](report, zone)
     beside = target.with_name(f".assay.{os.getpid()}.part")
     try:
         try:

@@ -1,7 +1,7 @@
 """What `assay score` and `assay sessions` are asked for, and the report that answers it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
@@ -16,11 +16,13 @@ from assay.cli.remembering import last, made, remember
 from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
+from assay.llm import Question
+from assay.pipeline.asking import Desk
 from assay.pipeline.git.repo import open_repo
 from assay.pipeline.given import moment, present, project
 from assay.pipeline.judging import is_known, is_there
 from assay.pipeline.pool import cores
-from assay.pipeline.running import Choice
+from assay.pipeline.running import Choice, Run
 from assay.pipeline.scoring import score_store
 from assay.reports import terminal
 from assay.reports.safe import many, one_line
@@ -202,7 +204,12 @@ def chosen(config: Config, since: str | None, until: str | None, within: str | N
 def scored(found: UpToDate, config: Config, choice: Choice, wanted: Wanted) -> Report:
     """The report on the sessions that are wanted."""
     roots = found.outcome.roots
-    with asking(found.store, roots, config, choice, wanted.consent) as asked, bar("judging") as progress:
+
+    def would_ask(desk: Desk) -> Iterator[Question]:
+        with Run(found.store, roots, config, wanted.jobs or cores(), desk, choice) as run:
+            yield from (one.question for one in run.rehearsed())
+
+    with asking(found.store, config, wanted.consent, would_ask) as asked, bar("judging") as progress:
         report = score_store(
             found.store,
             roots,

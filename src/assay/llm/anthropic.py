@@ -19,7 +19,7 @@ from assay.llm import wording
 from assay.llm.contract import Answer, PaidRefusal, Question
 from assay.llm.troubles import by_status, quotable
 from assay.llm.wire import Unsupported, Wire, decoded, installed
-from assay.types import Usage
+from assay.types import Clean, Usage
 
 SERVICE = "https://api.anthropic.com"
 MODEL = "claude-haiku-4-5"
@@ -54,6 +54,10 @@ class Tokens(Struct):
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_creation: Written | None = None
+
+
+class Counted(Struct):
+    input_tokens: int
 
 
 class Message(Struct):
@@ -131,6 +135,11 @@ class Anthropic:
                 self.wanted.discard(one.name)
             else:
                 return answer_of(decoded(reply, Message, self.where), question, self.model)
+
+    async def count(self, text: Clean) -> int:
+        """Tokens of a text, as the service counts them."""
+        body = {"model": self.model, "messages": [{"role": "user", "content": text}]}
+        return decoded(await self.wire.post("/v1/messages/count_tokens", body), Counted, self.where).input_tokens
 
     def shares(self, question: Question) -> bool:
         """Whether the prefix is long enough to be cached for the other judges."""

@@ -23,6 +23,7 @@ from assay.pipeline.spending import Purse, Sized, Spent, added, estimate, price
 from assay.plugins import find
 from assay.stores.sql import Store
 from assay.stores.sql.answers import Batch
+from assay.types import Clean
 
 Heard = Callable[[int, int], None]
 """Called with how many questions are answered and how many there are."""
@@ -190,6 +191,16 @@ class Asker:
             budget=self.purse,
             done=done,
         )
+
+    def counted(self, text: Clean) -> int | None:
+        """Tokens of a text as the service counts them, where it offers that."""
+        count = getattr(self.model, "count", None)
+        if count is None:
+            return None
+        try:
+            return int(self.runner.run(count(text)))
+        except ModelError:
+            return None
 
     # --- batches ----------------------------------------------------------------------------------
 

@@ -102,3 +102,5 @@ class Quality(Row, frozen=True):
     chunks: int
     judge: str
     judge_versions: dict[str, str]
+    fallback: str | None = None
+    """Why another judge than the one that was asked for had to do."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
+from assay.judges.model import quality
 from assay.judges.model.replies import SHAPES, Languages, OffSchema, Outcome, Quoted, Rubric, Said, Topics, read
 from assay.judges.model.wording import numbered
 from assay.llm import Question
@@ -18,6 +19,8 @@ MOST_CITED = 50
 
 def check(question: Question, text: str) -> str:
     """What is wrong with a reply, in a line the model can act on; nothing if it can be used."""
+    if question.job == quality.JOB:
+        return quality.check(question, text)
     try:
         fitting(question, text)
     except OffSchema as error:

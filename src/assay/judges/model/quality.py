@@ -1,0 +1,135 @@
+"""The quality judge: all dimensions of a profile in one question, each read with the evidence that stands."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from assay.errors import JudgeError
+from assay.judges.model.citing import standing
+from assay.judges.model.plain import plain
+from assay.judges.model.replies import OffSchema, Quoted, loaded
+from assay.judges.model.suspicious import is_suspicious
+from assay.judges.model.wording import system, task, wording
+from assay.llm import Asked, Question
+from assay.sessions import rendering
+from assay.types import Clean, Turn
+from assay.types.quality import Dimension, Profile, Scale
+
+JOB = "quality"
+CONTRACT = 1
+"""Raised when replies are read in another way."""
+WHOLE = "The record holds the whole session."
+PART = (
+    "The session is long: this is part {n} of {of}. Turn 1 repeats the request that the session began with; judge the "
+    "turns after it, and do not hold against a part what others may hold."
+)
+OPENING = "The session is long: this is part 1 of {of}; do not hold against it what later parts may hold."
+UNQUOTED = "none of the words it rests on stand in the transcript"
+NOTHING = "the judge found nothing in the record that bears on it"
+
+
+class Asks(msgspec.Struct, frozen=True, kw_only=True):
+    """What a profile comes to in a question: criteria in words, the schema of the reply, and which part is shown."""
+
+    criteria: str
+    schema: bytes
+    part: str = WHOLE
+
+
+def question(model: str, asks: Asks, material: Clean, signals: str) -> Question:
+    """What is asked of one chunk."""
+    return Question(
+        job=JOB,
+        version=version(model, asks),
+        model=model,
+        system=system(),
+        material=material,
+        task=task(JOB, part=asks.part, criteria=asks.criteria, signals=signals),
+        schema=asks.schema,
+        most_output=wording(JOB).head.most_output,
+    )
+
+
+def part(n: int, of: int, *, has_task: bool) -> str:
+    """Which part of a session a model is shown."""
+    if of == 1:
+        return WHOLE
+    return PART.format(n=n, of=of) if has_task else OPENING.format(of=of)
+
+
+def version(model: str, asks: Asks) -> str:
+    """A short hash of all that decides the answers."""
+    whole = (wording(JOB).source, wording("system").source, asks.criteria.encode(), asks.schema, model.encode())
+    return sha256(b"\0".join((*whole, f"{CONTRACT} {rendering.VERSION}".encode()))).hexdigest()[:12]
+
+
+# --- replies ------------------------------------------------------------------------------------
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model says of one dimension."""
+
+    evidence: list[Quoted]
+    rationale: str
+    score: float | None
+
+
+def check(question: Question, text: str) -> str:
+    """What is wrong with a reply, in a line the model can act on; nothing if it can be used."""
+    try:
+        said = read(text)
+    except OffSchema as error:
+        return str(error)
+    wanted = msgspec.json.decode(question.schema)["properties"]
+    if set(said) != set(wanted):
+        return f"the object must have exactly these properties: {', '.join(wanted)}"
+    faults = (fault(name, said[name], wanted[name]) for name in wanted)
+    return next((why for why in faults if why), "")
+
+
+def fault(name: str, said: Said, wanted: Mapping[str, Any]) -> str:
+    """What is wrong with one dimension; categories are those that the schema lists."""
+    if said.score is None:
+        return ""
+    if values := menu(wanted):
+        told = ", ".join(map(str, values))
+        return "" if said.score in values else f"`score` of {name} must be null or one of {told}"
+    return "" if 0 <= said.score <= 1 else f"`score` of {name} must be null or a number from 0 to 1"
+
+
+def menu(wanted: Mapping[str, Any]) -> list[float]:
+    """The values that a category may have; none for a number."""
+    score = wanted["properties"]["score"]
+    return [value for one in (score, *score.get("anyOf", [])) for value in one.get("enum", []) if value is not None]
+
+
+def read(text: str) -> dict[str, Said]:
+    """The reply as a whole."""
+    try:
+        return msgspec.convert(loaded(text), dict[str, Said])
+    except msgspec.ValidationError:
+        raise OffSchema(
+            "each dimension must be an object with evidence (a list of turn and quote), rationale (text) and score"
+        ) from None
+
+
+def dimensions(answer: Asked, profile: Profile, turns: Sequence[Turn], places: Sequence[int]) -> dict[str, Dimension]:
+    """What was said of each dimension; `places` are the session's numbers of the turns that were shown."""
+    if answer.trouble:
+        raise JudgeError(answer.why or answer.trouble)
+    said = read(answer.text)
+    return {scale.name: dimension(scale, said[scale.name], turns, places) for scale in profile.dimensions}
+
+
+def dimension(scale: Scale, said: Said, turns: Sequence[Turn], places: Sequence[int]) -> Dimension:
+    """One dimension; without a quote that stands it is ungraded."""
+    rationale = plain(said.rationale)
+    if said.score is None:
+        return Dimension(score=None, label=None, evidence=[], rationale=rationale, ungraded=NOTHING)
+    cited = [one for one in standing(said.evidence, turns, None) if not is_suspicious(one.quote)]
+    if not cited:
+        return Dimension(score=None, label=None, evidence=[], rationale=rationale, ungraded=UNQUOTED)
+    evidence = [msgspec.structs.replace(one, turn=places[one.turn - 1]) for one in cited if one.turn <= len(places)]
+    return Dimension(score=said.score, label=scale.label(said.score), evidence=evidence, rationale=rationale)
