@@ -41,6 +41,8 @@ from assay.types.quality import Profile, Quality
 
 EXAMPLE = "Example: `assay quality 3f2a91c0 --profile revised`, or `assay quality --since 7d -o quality.md`"
 FORMATS = (".json", ".md")
+FEW = 3
+"""Sessions that are shown in full; of more, a line each."""
 
 Which = Annotated[
     list[str] | None,
@@ -54,6 +56,9 @@ ProfileName = Annotated[
 Target = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Keep it in a file too: .json or .md.", readable=False),
+]
+Details = Annotated[
+    bool, typer.Option("--details", help=f"Also of more than {FEW} sessions every dimension, not a line each.")
 ]
 
 
@@ -77,6 +82,7 @@ def quality(  # noqa: PLR0913  each is an option
     batch: Batch = False,
     again: Again = False,
     yes: Yes = False,
+    details: Details = False,
     as_json: AsJson = False,
     output: Target = None,
     store: StorePath = None,
@@ -96,7 +102,7 @@ def quality(  # noqa: PLR0913  each is an option
             shown.machine(qualities) if target.suffix == ".json" else shown.markdown(qualities, found, titles), target
         )
         print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
-    show(qualities, found, titles, as_json)
+    show(qualities, found, titles, as_json=as_json, in_full=details or len(qualities) <= FEW)
 
 
 def told_apart(which: Sequence[str]) -> Asked:
@@ -122,9 +128,14 @@ def sessions_of(asked: Asked, config: Config, choice: Choice, jobs: int) -> Iter
         yield found.store, some
 
 
-def show(found: Sequence[Quality], profile: Profile, titles: dict[str, str], as_json: bool) -> None:
+def show(found: Sequence[Quality], profile: Profile, titles: dict[str, str], *, as_json: bool, in_full: bool) -> None:
+    """For machines, or for people: in full, or a line each."""
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(shown.machine(found) + b"\n")
+        return
+    console = Console()
+    if in_full:
+        console.print(shown.report(found, profile, titles))
     else:
-        Console().print(shown.report(found, profile, titles))
+        console.print(shown.listing(found, profile, titles, console.width))

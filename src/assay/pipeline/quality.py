@@ -1,8 +1,9 @@
 """How well sessions were run, by a profile: offline from signals, or by a model, large ones chunk by chunk."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import cast
+from functools import partial
+from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,8 +23,9 @@ from assay.pipeline.cutting import OFFLINE
 from assay.pipeline.given import present
 from assay.pipeline.pool import cores
 from assay.pipeline.reading import rules
-from assay.pipeline.running import Choice, Run
+from assay.pipeline.running import UNANSWERED, Choice, Run
 from assay.pipeline.scoring import kept_only, turns_of
+from assay.pipeline.tenants import OPTED_OUT, forbidden, withheld
 from assay.scores import profiles
 from assay.scores.quality import Judge, Judged, quality
 from assay.sessions import rendering
@@ -31,7 +33,7 @@ from assay.sessions.chunking import TARGET, WHOLE, Chunk, chunk, shorten, task_o
 from assay.sessions.linking import Linked
 from assay.sessions.redaction import Redactor
 from assay.stores.sql import Store
-from assay.types import OutcomeJudgement, Prompt, RubricJudgement, Session, Turn
+from assay.types import Clean, OutcomeJudgement, RubricJudgement, Session, Turn
 from assay.types.quality import Dimension, Profile, Quality
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "claude-cli": "sonnet"}
@@ -39,14 +41,21 @@ MODELS = {"anthropic": "claude-sonnet-4-5", "claude-cli": "sonnet"}
 PLENTY = 1_000_000
 NEAR = 0.8
 """From this share of the size at which a session is cut on, tokens are counted by the service where it offers that."""
-OPTED_OUT = "its tenant opted out"
+PORTION, BATCHED = 20, 200
+"""Sessions whose questions are held at once; more in a batch, for each of those may take a day."""
+TRIVIAL = "trivial: under 3 turns, and nothing was changed"
+NO_WORDS = "the session has no words to judge"
+COUNT = "tokens"
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """A session with its turns, as they may be seen."""
+    """A session to be judged; its turns are read when they are wanted, for all at once would fill the memory."""
 
     session: Session
-    turns: Sequence[Turn]
+    read: Callable[[], Sequence[Turn]]
+    """Its turns, as they may be seen."""
+    is_named: bool = False
+    """Somebody asked for this very session: it is judged though it is trivial."""
 
 
 def subjects(
@@ -57,7 +66,7 @@ def subjects(
         run.bring_up_to_date()
         linked = [one for one in run.linked() if choice.takes(one) and is_called(one, ids)]
         found = [reading.session(one, run.terms.reading) for one in run.sessions(linked)]
-    return [Subject(session=one, turns=turns_of(store, config, one)) for one in found]
+    return [Subject(session=one, read=partial(turns_of, store, config, one), is_named=bool(ids)) for one in found]
 
 
 def is_called(linked: Linked, ids: Sequence[str]) -> bool:
@@ -65,24 +74,17 @@ def is_called(linked: Linked, ids: Sequence[str]) -> bool:
 
 
 def would_ask(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> Iterator[Question]:
-    """Every question that judging these would take."""
+    """Every question that judging these would take, as far as it is known without asking anything."""
     if desk.asker:
         for one in subjects:
-            if is_askable(one):
-                yield from (piece.question for piece in pieces(one, profile, desk.asker.model.model, config))
-
-
-def is_askable(subject: Subject) -> bool:
-    """Whether a model may be shown it, and there is anything to show."""
-    return subject.session.judge_status != "opted_out" and any(
-        turn.prompt or turn.replies or turn.calls for turn in subject.turns
-    )
+            made = pieces_for(one, profile, config, desk.asker, may_count=False)
+            yield from (piece.question for piece in made)
 
 
 def judged(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> list[Quality]:
     """The quality of each session, by whom the desk asks."""
     if desk.asker is None:
-        return [judged_offline(one, profile, desk.instead) for one in subjects]
+        return [judged_offline(one, profile, config, desk.instead) for one in subjects]
     return list(by_model(subjects, profile, config, desk.asker))
 
 
@@ -92,14 +94,24 @@ def for_quality(config: Config) -> Config:
     return replace(config, model=replace(config.model, name=name))
 
 
+def unjudged(subject: Subject, config: Config) -> str:
+    """Why nobody judges a session; nothing where somebody does."""
+    one = subject.session
+    if why := withheld(config.tenants.get(one.tenant or ""), one.ended_at, present(config)):
+        return why
+    if one.judge_status == "opted_out":
+        return OPTED_OUT
+    return TRIVIAL if one.judge_status == "trivial" and not subject.is_named else ""
+
+
 # --- offline ------------------------------------------------------------------------------------
 
 
-def judged_offline(subject: Subject, profile: Profile, why: str = "") -> Quality:
+def judged_offline(subject: Subject, profile: Profile, config: Config, why: str = "") -> Quality:
     """By signals alone."""
-    turns = subject.turns
-    if subject.session.judge_status == "opted_out":
-        return silent(subject, profile, OPTED_OUT)
+    if silence := unjudged(subject, config):
+        return silent(subject, profile, silence)
+    turns = subject.read()
     rubric, outcome = by_offline(turns)
     dimensions = offline.quality(turns, profile, rubric, outcome)
     judge = Judge(name=OFFLINE, versions={"quality": offline.version()})
@@ -116,16 +128,17 @@ def by_offline(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
     return rubric, offline_outcome(turns, rubric.intent, failures, None)
 
 
-def silent(subject: Subject, profile: Profile, why: str) -> Quality:
+NOBODY = Judge(name="nobody", versions={})
+
+
+def silent(subject: Subject, profile: Profile, why: str, judge: Judge = NOBODY, chunks: int = 1) -> Quality:
     """Every dimension ungraded, and why."""
     none = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
-    dimensions = {one.name: none for one in profile.dimensions}
-    return quality(
-        subject.session.id, profile, [Judged(dimensions=dimensions, own_tokens=1)], Judge(name="nobody", versions={})
-    )
+    said = Judged(dimensions={one.name: none for one in profile.dimensions}, own_tokens=1)
+    return quality(subject.session.id, profile, [said] * chunks, judge)
 
 
-# --- by a model ---------------------------------------------------------------------------------
+# --- what a model is asked ----------------------------------------------------------------------
 
 
 class Piece(Struct, frozen=True, kw_only=True):
@@ -138,42 +151,76 @@ class Piece(Struct, frozen=True, kw_only=True):
     own_tokens: int
 
 
-def pieces(subject: Subject, profile: Profile, model: str, config: Config, ratio: float = 1.0) -> list[Piece]:
-    """A question for each chunk; `ratio` is how many tokens the service counts for one of ours."""
-    turns, redactor = subject.turns, Redactor(rules(config, present(config)).options)
-    chunks = chunked(turns, ratio)
-    return [piece(turns, one, (n, len(chunks)), (profile, model, redactor)) for n, one in enumerate(chunks, 1)]
+class Terms(Struct, frozen=True, kw_only=True):
+    """What all pieces of a session are made by."""
+
+    profile: Profile
+    model: str
+    redactor: Redactor
+    ratio: float = 1.0
+    """How many tokens the service counts for one of ours."""
+
+    def ours(self, tokens: int) -> int:
+        """The service's tokens in ours."""
+        return int(tokens / self.ratio)
+
+
+def pieces_for(
+    subject: Subject, profile: Profile, config: Config, asker: Asker, *, may_count: bool = True
+) -> list[Piece]:
+    """What a model would be asked about a session; nothing where it may not be shown it."""
+    if unjudged(subject, config) or not_allowed(subject, config, asker):
+        return []
+    turns = subject.read()
+    if not any(turn.prompt or turn.replies or turn.calls for turn in turns):
+        return []
+    terms = Terms(profile=profile, model=asker.model.model, redactor=Redactor(rules(config, present(config)).options))
+    return pieces(turns, replace(terms, ratio=ratio(turns, terms, asker, may_count=may_count)))
+
+
+def not_allowed(subject: Subject, config: Config, asker: Asker) -> str:
+    """Why this model may not be asked about a session: its tenant says so."""
+    name = subject.session.tenant
+    return forbidden(config.tenants.get(name or ""), name, asker.model.backend, asker.model.model)
+
+
+def pieces(turns: Sequence[Turn], terms: Terms) -> list[Piece]:
+    """A question for each chunk."""
+    chunks = chunked(turns, terms.ratio)
+    return [piece(turns, one, (n, len(chunks)), terms) for n, one in enumerate(chunks, 1)]
 
 
 def chunked(turns: Sequence[Turn], ratio: float = 1.0) -> list[Chunk]:
     """The session in chunks by tokens."""
     task = task_of(turns)
-    return chunk([round(size_of(turn) * ratio) for turn in turns], task=size_of(Turn(prompt=task)) if task else 0)
+    sizes = [round(size_of(turn) * ratio) for turn in turns]
+    return chunk(sizes, task=round(size_of(Turn(prompt=task)) * ratio) if task else 0)
 
 
 def size_of(turn: Turn) -> int:
-    """Tokens of a turn as a model would be shown it."""
+    """Tokens of a turn as a model would be shown it, were it shown in full."""
     return rendering.estimate(rendering.session([turn], None, PLENTY))
 
 
-def piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], by: tuple[Profile, str, Redactor]) -> Piece:
-    """What is asked of one chunk; one that does not begin the session is told its first prompt."""
-    profile, model, redactor = by
+def piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: Terms) -> Piece:
+    """What is asked of one chunk; one that does not hold the session's first prompt is told it."""
     shown = list(turns[one.first : one.last + 1])
     places = list(range(one.first + 1, one.last + 2))
     if one.shortened is not None and one.room is not None:
         n = one.shortened - one.first
-        shown[n] = shorten(shown[n], one.room, size_of)
-    if one.has_task and (first := first_asked(turns)) is not None:
-        shown.insert(0, Turn(at=turns[first].at, prompt=cast(Prompt, turns[first].prompt)))
+        shown[n] = shorten(shown[n], terms.ours(one.room), size_of)
+    first = first_asked(turns)
+    if is_told := one.has_task and first is not None and first < one.first:
+        shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
         places.insert(0, first + 1)
     asks = asked.Asks(
-        criteria=profiles.prompt_text(profile),
-        schema=profiles.schema(profile),
-        part=asked.part(*at, has_task=one.has_task),
+        criteria=profiles.prompt_text(terms.profile),
+        schema=profiles.schema(terms.profile),
+        part=asked.part(*at, is_told=is_told),
     )
-    material = redactor.text(rendering.session(shown, None, WHOLE if at[1] == 1 else TARGET))
-    found = asked.question(model, asks, material, signals_told(shown))
+    room = terms.ours(WHOLE if at[1] == 1 else TARGET)
+    material = terms.redactor.text(rendering.session(shown, None, room))
+    found = asked.question(terms.model, asks, material, signals_told(shown))
     return Piece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
 
 
@@ -195,43 +242,74 @@ def signals_told(turns: Sequence[Turn]) -> str:
     return "\n".join(lines) or "- none"
 
 
-def judged_by_model(
-    subject: Subject, profile: Profile, made: Sequence[Piece], answers: dict[str, Asked], asker: Asker
-) -> Quality:
-    """What a model says of a session's chunks; where an answer is missing, the offline judge has to do."""
-    if any(one.question.key not in answers for one in made):
-        return judged_offline(subject, profile, asker.closed or "the model gave no answer")
-    judge = Judge(name=asker.model.backend, versions={"quality": made[0].question.version})
-    try:
-        chunks = [
-            Judged(
-                dimensions=asked.dimensions(answers[one.question.key], profile, one.turns, one.places),
-                own_tokens=one.own_tokens,
-            )
-            for one in made
-        ]
-    except JudgeError as error:
-        return replace(silent(subject, profile, str(error)), judge=judge.name, judge_versions=judge.versions)
-    return quality(subject.session.id, profile, chunks, judge)
+def ratio(turns: Sequence[Turn], terms: Terms, asker: Asker, *, may_count: bool) -> float:
+    """How many tokens the service counts for one of ours, where that decides whether a session is cut."""
+    ours = sum(map(size_of, turns))
+    if ours < NEAR * WHOLE:
+        return 1.0
+    text = terms.redactor.text(rendering.session(turns, None, PLENTY))
+    exact = counted(text, asker, may_count=may_count)
+    return exact / rendering.estimate(text) if exact else 1.0
+
+
+def counted(text: Clean, asker: Asker, *, may_count: bool) -> int | None:
+    """Tokens as the service counts them, kept: another count would be other chunks, and other questions."""
+    key = sha256("\0".join((COUNT, asker.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
+    kept = asker.store.answers.known([key])
+    if key in kept:
+        return int(kept[key].text)
+    found = asker.counted(text) if may_count and not asker.closed else None
+    if found:
+        asker.store.answers.keep(Asked(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend)
+    return found
+
+
+# --- what a model says --------------------------------------------------------------------------
 
 
 def by_model(subjects: Sequence[Subject], profile: Profile, config: Config, asker: Asker) -> Iterator[Quality]:
-    """Every session, all questions asked at once."""
-    made = {
-        one.session.id: pieces(one, profile, asker.model.model, config, ratio(one, asker))
-        for one in subjects
-        if is_askable(one)
-    }
-    answers = asker.answers([one.question for some in made.values() for one in some])
-    for subject in subjects:
-        some = made.get(subject.session.id)
-        yield judged_by_model(subject, profile, some, answers, asker) if some else judged_offline(subject, profile)
+    """Every session, in portions, the questions of each asked at once."""
+    most = BATCHED if asker.manner.batch else PORTION
+    for start in range(0, len(subjects), most):
+        some = subjects[start : start + most]
+        made = [pieces_for(one, profile, config, asker) for one in some]
+        answers = asker.answers([one.question for each in made for one in each])
+        for subject, each in zip(some, made, strict=True):
+            if each:
+                yield judged_by_model(subject, profile, config, each, (answers, asker))
+            else:
+                yield unasked(subject, profile, config, asker)
 
 
-def ratio(subject: Subject, asker: Asker) -> float:
-    """How many tokens the service counts for one of ours, where that decides whether a session is cut."""
-    ours = sum(map(size_of, subject.turns))
-    if ours < NEAR * WHOLE or asker.closed:
-        return 1.0
-    exact = asker.counted(Redactor().text(rendering.session(subject.turns, None, PLENTY)))
-    return exact / ours if exact else 1.0
+def unasked(subject: Subject, profile: Profile, config: Config, asker: Asker) -> Quality:
+    """A session about which no model was asked: nothing may be seen, or nothing can."""
+    why = unjudged(subject, config)
+    if not why and (instead := not_allowed(subject, config, asker)):
+        return judged_offline(subject, profile, config, instead)
+    return silent(subject, profile, why or NO_WORDS)
+
+
+def judged_by_model(
+    subject: Subject,
+    profile: Profile,
+    config: Config,
+    made: Sequence[Piece],
+    said: tuple[dict[str, Asked], Asker],
+) -> Quality:
+    """What a model says of a session's chunks; where an answer is missing, the offline judge has to do.
+
+    A chunk whose answer can't be used leaves the whole session ungraded: what became of a task may stand in that one.
+    """
+    answers, asker = said
+    if any(one.question.key not in answers for one in made):
+        return judged_offline(subject, profile, config, asker.closed or UNANSWERED)
+    judge = Judge(name=asker.model.backend, versions={"quality": made[0].question.version})
+    chunks: list[Judged] = []
+    for n, one in enumerate(made, 1):
+        try:
+            dimensions = asked.dimensions(answers[one.question.key], profile, one.turns, one.places)
+        except JudgeError as error:
+            why = f"chunk {n} of {len(made)}: {error}" if len(made) > 1 else str(error)
+            return silent(subject, profile, why, judge, len(made))
+        chunks.append(Judged(dimensions=dimensions, own_tokens=one.own_tokens))
+    return quality(subject.session.id, profile, chunks, judge)

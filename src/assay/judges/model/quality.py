@@ -21,11 +21,9 @@ JOB = "quality"
 CONTRACT = 1
 """Raised when replies are read in another way."""
 WHOLE = "The record holds the whole session."
-PART = (
-    "The session is long: this is part {n} of {of}. Turn 1 repeats the request that the session began with; judge the "
-    "turns after it, and do not hold against a part what others may hold."
-)
-OPENING = "The session is long: this is part 1 of {of}; do not hold against it what later parts may hold."
+PART = "The session is long: this is part {n} of {of}.{told} Do not hold against a part what others may hold."
+TOLD = " Turn 1 repeats the request that the session began with; judge the turns after it."
+MOST_CITED = 50
 UNQUOTED = "none of the words it rests on stand in the transcript"
 NOTHING = "the judge found nothing in the record that bears on it"
 
@@ -52,11 +50,9 @@ def question(model: str, asks: Asks, material: Clean, signals: str) -> Question:
     )
 
 
-def part(n: int, of: int, *, has_task: bool) -> str:
-    """Which part of a session a model is shown."""
-    if of == 1:
-        return WHOLE
-    return PART.format(n=n, of=of) if has_task else OPENING.format(of=of)
+def part(n: int, of: int, *, is_told: bool) -> str:
+    """Which part of a session a model is shown, and whether the first request stands in front of it."""
+    return WHOLE if of == 1 else PART.format(n=n, of=of, told=TOLD if is_told else "")
 
 
 def version(model: str, asks: Asks) -> str:
@@ -91,6 +87,8 @@ def check(question: Question, text: str) -> str:
 
 def fault(name: str, said: Said, wanted: Mapping[str, Any]) -> str:
     """What is wrong with one dimension; categories are those that the schema lists."""
+    if len(said.evidence) > MOST_CITED:
+        return f"{name} has far too many citations"
     if said.score is None:
         return ""
     if values := menu(wanted):
@@ -131,5 +129,5 @@ def dimension(scale: Scale, said: Said, turns: Sequence[Turn], places: Sequence[
     cited = [one for one in standing(said.evidence, turns, None) if not is_suspicious(one.quote)]
     if not cited:
         return Dimension(score=None, label=None, evidence=[], rationale=rationale, ungraded=UNQUOTED)
-    evidence = [msgspec.structs.replace(one, turn=places[one.turn - 1]) for one in cited if one.turn <= len(places)]
+    evidence = [msgspec.structs.replace(one, turn=places[one.turn - 1]) for one in cited]
     return Dimension(score=said.score, label=scale.label(said.score), evidence=evidence, rationale=rationale)
