@@ -1,20 +1,27 @@
-"""Assay tells whether coding agents' sessions land their goals.
+"""Assay tells whether coding agents' sessions land their goals, and how well they were run.
 
 >>> import assay
 >>> report = assay.score("~/.claude/projects", since="30d")  # doctest: +SKIP
 >>> report.score.value, report.score.low, report.score.high  # doctest: +SKIP
+>>> assay.quality(report.sessions[0], "enhanced").overall_quality  # doctest: +SKIP
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.pipeline.api import score
+    from assay.pipeline.api import quality, score
     from assay.scores.report import Report
+    from assay.types.quality import Quality
 
-__all__ = ["Report", "score"]
+__all__ = ["Quality", "Report", "quality", "score"]
 
-PLACES = {"Report": "assay.scores.report", "score": "assay.pipeline.api"}
+PLACES = {
+    "Quality": "assay.types.quality",
+    "Report": "assay.scores.report",
+    "quality": "assay.pipeline.api",
+    "score": "assay.pipeline.api",
+}
 """Where the names of this package live; they are imported when somebody asks for them."""
 
 

@@ -116,6 +116,8 @@ class Standin:
         self.at_once = self.most_at_once = 0
         self.refuse: Status | None = None
         """What every batch meets with."""
+        self.tokens: Callable[[str], int | Status] = lambda text: len(text) // 4
+        """How many tokens the service counts in a text."""
 
     def __enter__(self) -> "Standin":
         standin = self
@@ -248,6 +250,11 @@ class Handler(BaseHTTPRequestHandler):
             name = f"msgbatch_{next(self.service.ids):04}"
             self.service.batches[name] = {"results": results[::-1], "looks": 0}
             return self.send(200, self.batch(name, ended=False))
+        if path == "/v1/messages/count_tokens":
+            found = self.service.tokens(asked(body)[1])
+            if isinstance(found, Status):
+                return self.send(found.code, problem(found), headers=found.headers)
+            return self.send(200, {"input_tokens": found})
         if path not in ("/v1/messages", "/v1/chat/completions"):
             return self.send(404, problem(Status(404, f"nothing at {path}")))
         request.job, request.text = asked(body)

@@ -1,22 +1,27 @@
-"""What `assay score` does, for Python: `assay.score`."""
+"""What `assay score` and `assay quality` do, for Python: `assay.score`, `assay.quality`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from assay.config import Config, load, store_url, zone
 from assay.errors import BadInput
+from assay.llm import Question
 from assay.pipeline import given
-from assay.pipeline.asking import Manner, desk
+from assay.pipeline import quality as judging
+from assay.pipeline.asking import Asker, Manner, desk
 from assay.pipeline.judging import is_known
 from assay.pipeline.pool import cores
 from assay.pipeline.running import Choice, Run
 from assay.pipeline.scan import scan
 from assay.pipeline.scoring import scored
 from assay.pipeline.spending import size
+from assay.scores import profiles
 from assay.scores.report import Report
-from assay.stores.sql import open_store
+from assay.stores.sql import Store, open_store
+from assay.types import Session
+from assay.types.quality import Profile, Quality
 
 AnyPath = str | os.PathLike[str]
 
@@ -74,18 +79,17 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int
         manner = Manner(only_kept=not may_ask)
         with closing(desk(opened, config, os.environ, manner)) as asked:
             if asked.asker and not may_ask:
-                refuse(Run(opened, changes.roots, config, 1, asked, choice))
+                with Run(opened, changes.roots, config, 1, asked, choice) as run:
+                    refuse(asked.asker, (one.question for one in run.rehearsed()))
             with Run(opened, changes.roots, config, jobs, asked, choice) as run:
                 return scored(run, choice, changes.unreadable).report
     finally:
         opened.close()
 
 
-def refuse(run: Run) -> None:
+def refuse(asker: Asker, questions: Iterable[Question]) -> None:
     """Say what would be asked, where anything would be."""
-    assert run.asker
-    with run:
-        found = run.asker.estimate([size(one.question) for one in run.rehearsed()])
+    found = asker.estimate([size(one) for one in questions])
     if found.questions:
         raise BadInput(
             f"this would ask {found.model} at {found.where} {found.questions} questions, about {found.input} tokens; "
@@ -101,3 +105,58 @@ def listed(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:
     if not several:
         raise BadInput("paths is empty; leave it out to look where the agents keep their transcripts")
     return [Path(path) for path in several]
+
+
+# --- quality ------------------------------------------------------------------------------------
+
+
+def quality(
+    session: Session | str,
+    profile: AnyPath = "enhanced",
+    *,
+    store: AnyPath | None = None,
+    judge: str | None = None,
+    model: str | None = None,
+    max_cost: float | None = None,
+    may_ask: bool = False,
+) -> Quality:
+    """How well a session was run: every dimension of a profile with its score, reason and evidence.
+
+    `session` is one of a report's, or its id, or how that begins; it is looked for in the `store` that `assay.score`
+    filled, by default the one of the command line. `profile` is a name (`"enhanced"`, `"revised"`, `"classic"`, your
+    own) or the path of a TOML file. `judge`, `model`, `max_cost` and `may_ask` are as in `assay.score`. What a session
+    shows nothing of is ungraded: its score is `None`, and `ungraded` says why.
+
+    Raises `assay.errors.BadInput` where no session is called so, or something that was given can't be used.
+    """
+    wanted = profiles.load(os.fspath(profile), profiles.folders(os.environ, Path.cwd()))
+    config = load(
+        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, model_name=model, model_max_cost=max_cost
+    )
+    is_known(config.judge)
+    opened = open_store(store_url(config.store, os.environ))
+    try:
+        subject = the_one(opened, config, session if isinstance(session, str) else session.id)
+        return quality_of(opened, subject, wanted, judging.for_quality(config), may_ask)
+    finally:
+        opened.close()
+
+
+def the_one(store: Store, config: Config, id: str) -> judging.Subject:
+    """The one session whose id is this, or begins so."""
+    some = judging.subjects(store, config, None, Choice(), [id.lower()]) if id else []
+    found = [one for one in some if one.session.id == id] or some
+    if not found:
+        raise BadInput(f"no session begins with {id!r}; assay.score lists those of a store in its report")
+    if len(found) > 1:
+        several = ", ".join(one.session.id for one in found[:5])
+        raise BadInput(f"{len(found)} sessions begin with {id!r}: {several}; give more of the id")
+    return found[0]
+
+
+def quality_of(store: Store, subject: judging.Subject, profile: Profile, config: Config, may_ask: bool) -> Quality:
+    """What the judge that is set says, a model only where it may be asked."""
+    with closing(desk(store, config, os.environ, Manner(only_kept=not may_ask))) as asked:
+        if asked.asker and not may_ask:
+            refuse(asked.asker, judging.would_ask([subject], profile, config, asked))
+        return judging.judged([subject], profile, config, asked)[0]
