@@ -5,6 +5,7 @@ it is brought up to date with every change, so that nobody reads turns to show a
 `cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` can not.
 `rework` is what became of sessions' lines, and what was last told of it.
 `answers`, `calls` and `batches` are what models said, what that cost, and what is still being answered.
+`written` are the scores that were seen at somebody else's, so that they are not sent there again.
 """
 
 from sqlalchemy import (
@@ -228,3 +229,14 @@ remembered = Table(
     Column("value", LargeBinary, nullable=False),
 )
 """How the last report was made, so that what is shown of a session is what that report said."""
+
+written = Table(
+    "written",
+    TABLES,
+    Column("host", Text, primary_key=True),
+    Column("project", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("digest", Text, nullable=False),
+    Column("at", Text, nullable=False),
+)
+"""Scores that were written to a server's project and read back from it; `digest` changes with what they say."""

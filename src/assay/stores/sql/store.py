@@ -26,6 +26,7 @@ from assay.stores.sql.plainly import told_plainly
 from assay.stores.sql.rework import KeptRework
 from assay.stores.sql.schema import files, skips, streams, turns
 from assay.stores.sql.scored import ScoredSessions
+from assay.stores.sql.written import KeptWritten
 from assay.types import Known, Part, Place, Scanned, Skipped, Summary
 
 JSON = msgspec.json.Encoder().encode
@@ -56,6 +57,7 @@ class Store:
         self.scored = ScoredSessions(self.reading, self.writing)
         self.rework = KeptRework(self.reading, self.writing)
         self.answers = KeptAnswers(self.reading, self.writing)
+        self.written = KeptWritten(self.reading, self.writing)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
