@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, and_, delete, insert, select, update
 from assay.sessions.linking import order
 from assay.stores.sql import settling
 from assay.stores.sql.bulk import add_many, among
-from assay.stores.sql.paths import chosen, stream_below
+from assay.stores.sql.paths import chosen
 from assay.stores.sql.schema import corrections, cuts, files, generation, joined, remembered, segments, streams
 from assay.stores.sql.settling import COUNT_UP, DROP_CUT, NAME, Name, Pieces, StreamFiles
 from assay.types import Corrected, Segment
@@ -133,12 +133,12 @@ class ScoredSessions:
 
     def segments(self, roots: Sequence[str] | None) -> list[KeptSegment]:
         """The segments of all streams below the paths."""
-        query = select(segments, cuts.c.branch).join(
-            cuts, and_(cuts.c.agent == segments.c.agent, cuts.c.stream == segments.c.stream)
+        query = (
+            select(segments, cuts.c.branch)
+            .join(cuts, and_(cuts.c.agent == segments.c.agent, cuts.c.stream == segments.c.stream))
+            .join(streams, and_(streams.c.agent == segments.c.agent, streams.c.id == segments.c.stream))
+            .where(*chosen(roots))
         )
-        if roots is not None:
-            query = query.join(streams, and_(streams.c.agent == segments.c.agent, streams.c.id == segments.c.stream))
-            query = query.where(stream_below(roots))
         with self.reading() as connection:
             return [
                 KeptSegment(
