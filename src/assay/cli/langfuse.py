@@ -1,25 +1,54 @@
-"""`assay langfuse`: what is at the other end, score configs ensured, sessions pulled."""
+"""`assay langfuse`: what is at the other end, score configs ensured, sessions pulled, scores kept there."""
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from assay import langfuse
-from assay.cli.shared import AsJson, leave_quietly
+from assay.cli.consent import Consent, asking, told_of
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
+from assay.cli.wanted import (
+    Again,
+    Batch,
+    Given,
+    Judge,
+    MaxCost,
+    ModelName,
+    ModelUrl,
+    Project,
+    Until,
+    Yes,
+    as_reported,
+    chosen,
+)
+from assay.config import Config, store_url
 from assay.errors import BadInput
 from assay.langfuse import Client, Pulled, PullReport, SetupReport
 from assay.pipeline.given import moment
-from assay.reports.safe import many, one_line
+from assay.pipeline.langfusing import WAIT_S, Delivered, Post, Sent, all_configs, push_facts, push_quality, where_of
+from assay.pipeline.pool import cores
+from assay.pipeline.quality import NO_WORDS, Subject, for_quality, judged, silent, subjects, would_ask
+from assay.pipeline.running import Choice
+from assay.pipeline.scoring import kept_only, score_store
+from assay.pipeline.spending import size
+from assay.reports.safe import many, one_line, safe
 from assay.scores import profiles
 from assay.sources import source
+from assay.stores.sql import Store, open_store
+from assay.stores.sql.written import Where
+from assay.types.quality import Profile as Dimensions
+from assay.types.quality import Quality
 
-EXAMPLE = "Example: `assay langfuse pull --since 7d`, then `assay score`"
+EXAMPLE = "Example: `assay langfuse score --since 7d`, or `assay langfuse pull --since 7d`, then `assay score`"
 INCOMPLETE = 2
 NAME = 120
 
@@ -36,6 +65,14 @@ Into = Annotated[
 ]
 Profile = Annotated[str, typer.Option(metavar="PROFILE", help="Name of a profile, or the path of a TOML file.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+OnTrace = Annotated[bool, typer.Option("--on-trace", help="Also on the trace in which a session begins.")]
+ToAll = Annotated[bool, typer.Option("--all", help="Also on sessions of which Langfuse has nothing (yet).")]
+Recheck = Annotated[
+    bool, typer.Option("--recheck", help="Look up again what was stored before, and write what was deleted since.")
+]
+Wait = Annotated[
+    float, typer.Option("--wait", metavar="SECONDS", min=0.0, help="How long to wait until scores can be read back.")
+]
 
 
 @contextmanager
@@ -48,34 +85,37 @@ def connected() -> Iterator[Client]:
         client.close()
 
 
-def put(as_json: bool, found: Any, lines: list[str]) -> None:
+def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
     """Print an answer, for machines or for people."""
     leave_quietly()
     if as_json:
         table = {name: getattr(found, name) for name in found.__struct_fields__}
-        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, **table}) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, **table, **more}) + b"\n")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 @app.command("status")
-def status(as_json: AsJson = False) -> None:
-    """Say which server and project the keys lead to, and how it is talked to."""
-    with connected() as client:
+def status(as_json: AsJson = False, store: StorePath = None) -> None:
+    """Say which server and project the keys lead to, how it is talked to, and what was written there."""
+    with connected() as client, closing(open_store(store_url(settings(store=store).store, os.environ))) as kept:
         found = langfuse.status(client)
+        written = kept.written.tally(Where(host=found.host, project=found.project_id))
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
     lines = [
         f"{found.host}: Langfuse {one_line(found.version, 40) or 'of unknown version'}",
         f"project {one_line(found.project, NAME)} ({one_line(found.project_id, NAME)})",
         f"reads the {found.generation} way, hands scores in by {found.writes}, {pace}",
+        f"{many(written.scores, 'score')} written from this store"
+        + (f", the last {written.last_at}" if written.scores else ""),
     ]
-    put(as_json, found, lines)
+    put(as_json, found, lines, written=written.scores, last_written_at=written.last_at or None)
 
 
 @app.command("setup")
 def setup(profile: Profile = "enhanced", dry_run: DryRun = False, as_json: AsJson = False) -> None:
-    """Ensure a profile's score configs; exit code 2 where one of another kind is in the way."""
-    wanted = langfuse.configs_of(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
+    """Ensure the score configs of a profile and of `push`; exit code 2 where one of another kind is in the way."""
+    wanted = all_configs(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
     with connected() as client:
         found = langfuse.setup(client, wanted, dry_run=dry_run)
     put(as_json, found, told_of_setup(found))
@@ -93,15 +133,34 @@ def told_of_setup(found: SetupReport) -> list[str]:
     ]
 
 
+class Asked(Struct, frozen=True, kw_only=True):
+    """Sessions of Langfuse that are wanted, and where they are put."""
+
+    ids: dict[str, None]
+    """In the order given."""
+    since: str
+    folder: Path
+
+
+def which(sessions: list[str] | None, since: str | None, into: Path | None, what: str) -> Asked:
+    """What was asked for, made exact."""
+    if not sessions and not since:
+        raise BadInput(f"say what to {what}: ids of sessions, or --since 7d")
+    folder = into or source("langfuse").roots(os.environ, Path.home())[0]
+    return Asked(ids=dict.fromkeys(sessions or ()), since=moment(since, "--since"), folder=folder)
+
+
+def pulled(client: Client, asked: Asked) -> PullReport:
+    return langfuse.pull(client, asked.folder, list(asked.ids), since=asked.since)
+
+
 @app.command("pull", epilog=EXAMPLE)
 def pull(sessions: Sessions = None, since: Since = None, into: Into = None, as_json: AsJson = False) -> None:
     """Write sessions into files that `assay score` reads; exit code 2 where one could not be read."""
-    if not sessions and not since:
-        raise BadInput("say what to pull: ids of sessions, or --since 7d")
-    folder = into or source("langfuse").roots(os.environ, Path.home())[0]
+    asked = which(sessions, since, into, "pull")
     with connected() as client:
-        found = langfuse.pull(client, folder, sessions or (), since=moment(since, "--since"))
-    put(as_json, found, told_of_pull(found, folder))
+        found = pulled(client, asked)
+    put(as_json, found, told_of_pull(found, asked.folder))
     if found.failed:
         raise typer.Exit(INCOMPLETE)
 
@@ -121,3 +180,164 @@ def told_of_session(one: Pulled) -> str:
     how = "" if one.is_changed else ", as before"
     size = f"{many(one.traces, 'trace')}, {many(one.observations, 'observation')}"
     return f"{one_line(one.session, NAME)}: {size}{how}{is_silent}"
+
+
+# --- score --------------------------------------------------------------------------------------
+
+
+@app.command("score", epilog="Example: `assay langfuse score --since 7d --profile revised`")
+def score(  # noqa: PLR0913  each is an option
+    sessions: Sessions = None,
+    since: Since = None,
+    profile: Profile = "enhanced",
+    judge: Judge = None,
+    model: ModelName = None,
+    model_url: ModelUrl = None,
+    max_cost: MaxCost = None,
+    batch: Batch = False,
+    again: Again = False,
+    yes: Yes = False,
+    on_trace: OnTrace = False,
+    dry_run: DryRun = False,
+    recheck: Recheck = False,
+    wait: Wait = WAIT_S,
+    as_json: AsJson = False,
+    into: Into = None,
+    store: StorePath = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Pull sessions, judge how well they were run, and keep every dimension in Langfuse.
+
+    Exit code 2 where something that should be there is not; what is there already is not sent again.
+    """
+    asked = which(sessions, since, into, "score")
+    scale = profiles.load(profile, profiles.folders(os.environ, Path.cwd()))
+    config = for_quality(as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store)))
+    consent = None if dry_run else Consent(yes=yes, batch=batch, again=again)
+    with connected() as client:
+        found = pulled(client, asked)
+        done = None
+        if found.pulled:
+            with scanned([Path(one.path) for one in found.pulled], config.store, jobs) as scan:
+                some = [named(one, asked) for one in subjects(scan.store, config, scan.outcome.roots, Choice())]
+                heard = with_words(some, found)
+                qualities = judgements(scan.store, heard, scale, config, consent)
+                post = posting(client, scan.store, dry_run, recheck, wait)
+                traced = found.pulled if on_trace else ()
+                done = push_quality(post, paired(some, heard, qualities, scale), scale, config, traced)
+    told(done, found, as_json)
+
+
+def named(one: Subject, asked: Asked) -> Subject:
+    """A session that was asked for by its id is judged though it is trivial."""
+    return replace(one, is_named=any(stream in asked.ids for stream in one.session.streams))
+
+
+def with_words(some: Sequence[Subject], found: PullReport) -> list[Subject]:
+    """Sessions in which anybody's words were recorded: of others nobody can say how well they were run."""
+    silent_ = {one.session for one in found.pulled if not one.has_text}
+    return [one for one in some if not silent_.issuperset(one.session.streams)]
+
+
+def paired(
+    some: Sequence[Subject], heard: Sequence[Subject], qualities: Sequence[Quality], scale: Dimensions
+) -> list[tuple[Subject, Quality]]:
+    """Every session with its quality; those without words are ungraded."""
+    known = {one.session.id: quality for one, quality in zip(heard, qualities, strict=True)}
+    return [(one, known.get(one.session.id) or silent(one, scale, NO_WORDS)) for one in some]
+
+
+def posting(client: Client, store: Store, dry_run: bool, recheck: bool, wait: float) -> Post:
+    return Post(client=client, store=store, where=where_of(client), dry_run=dry_run, recheck=recheck, wait_s=wait)
+
+
+def judgements(
+    store: Store, some: Sequence[Subject], scale: Dimensions, config: Config, consent: Consent | None
+) -> list[Quality]:
+    """The quality of each session; without consent no model is asked, and what it would be asked is told."""
+    with asking(store, config, consent, lambda desk: would_ask(some, scale, config, desk)) as desk:
+        if desk.asker and consent is None:
+            found = desk.asker.estimate([size(one) for one in would_ask(some, scale, config, desk)])
+            if found.questions:
+                print(f"assay: this would ask {safe(told_of(found))}; values are not known before", file=sys.stderr)
+        return judged(some, scale, config, desk)
+
+
+# --- push ---------------------------------------------------------------------------------------
+
+
+@app.command("push", epilog="Example: `assay score`, then `assay langfuse push --since 7d`")
+def push(  # noqa: PLR0913  each is an option
+    paths: Paths = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only what went on after this.")] = None,
+    until: Until = None,
+    project: Project = None,
+    to_all: ToAll = False,
+    dry_run: DryRun = False,
+    recheck: Recheck = False,
+    wait: Wait = WAIT_S,
+    as_json: AsJson = False,
+    store: StorePath = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Keep in Langfuse what the PRISM Score says of sessions: crushed, goal complete, confidence, intent.
+
+    They are those of the last `assay score`: no model is asked. A session that is not graded writes nothing.
+    """
+    config = as_reported(Given(store=store))
+    choice = chosen(config, since, until, project)
+    with connected() as client, scanned(paths, config.store, jobs) as scan:
+        with closing(kept_only(scan.store, config)) as desk:
+            report = score_store(
+                scan.store,
+                scan.outcome.roots,
+                config,
+                since=choice.since,
+                until=choice.until,
+                project=choice.project,
+                jobs=jobs or cores(),
+                remembers=False,
+                asked=desk,
+            )
+        post = posting(client, scan.store, dry_run, recheck, wait)
+        done = push_facts(post, report.sessions, config, to_all=to_all)
+    told(done, PullReport(), as_json)
+
+
+# --- what became of it --------------------------------------------------------------------------
+
+
+def told(done: Delivered | None, found: PullReport, as_json: bool) -> None:
+    """Print what became of all, and leave with code 2 where anything is missing."""
+    lines = [
+        *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
+        *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
+        *(told_of_delivery(done) if done else ()),
+    ]
+    put(as_json, done or PullReport(), lines, empty=found.empty, failed=found.failed)
+    if done is None or not done.is_complete or found.empty or found.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+def told_of_delivery(done: Delivered) -> list[str]:
+    """A line for each session, each score that is missing, and the sum."""
+    became = dict.fromkeys(done.stored, "stored") | dict.fromkeys(done.unchanged, "there already")
+    became |= dict.fromkeys(done.would_write, "would be written")
+    became |= {one.id: "not stored" for one in done.not_stored}
+    left = Counter(one_line(f"{one.session}: {one.why}", NAME + 300) for one in done.left_out)
+    return [
+        *(f"{name}: score config created" for name in done.configs_created),
+        *(told_of_sent(one, Counter(became[score.id] for score in one.scores)) for one in done.sessions),
+        *(f"{line} ({n} goals)" if n > 1 else line for line, n in left.items()),
+        *(f"{one_line(one.session, NAME)}: {one.name} not stored: {one_line(one.why, 300)}" for one in done.not_stored),
+        ", ".join(f"{n:,} {what}" for what, n in Counter(became.values()).items()) or "nothing to write",
+    ]
+
+
+def told_of_sent(one: Sent, became: Counter[str]) -> str:
+    """A session, and what became of its scores."""
+    part = f", goal {one.part}" if one.part else ""
+    overall = "" if one.overall_quality is None else f", overall quality {one.overall_quality:.2f}"
+    ungraded = f"; ungraded: {', '.join(one.ungraded)}" if one.ungraded else ""
+    sums = ", ".join(f"{n} {what}" for what, n in became.items())
+    return f"{one_line(one.session, NAME)}{part}: {sums}{overall}{ungraded}"
