@@ -1,0 +1,397 @@
+"""The quality of sessions: who may be asked what, chunk by chunk, and what is made of the answers."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.config import Config, Model, Redaction, Tenant
+from assay.llm import Question
+from assay.pipeline import quality as judging
+from assay.pipeline.asking import Desk, Manner, desk
+from assay.pipeline.quality import PORTION, TRIVIAL, Piece, Subject, Terms, judged, pieces, would_ask
+from assay.scores.profiles import load
+from assay.sessions.chunking import TARGET, WHOLE
+from assay.sessions.redaction import Redactor
+from assay.sessions.rendering import estimate
+from assay.stores.sql import Store, open_store
+from assay.types import Turn
+from assay.types.quality import Quality
+from tests.judges.make_turns import Step, asked, checked, edit, session, shell
+from tests.llm.standin import Standin, Status, Stop
+from tests.make_sessions import session_of
+
+PROFILE = load("enhanced")
+TERMS = Terms(profile=PROFILE, model="m", redactor=Redactor())
+WORDS = re.compile(r"^\[turn (\d+)\] the person writes[^\n]*\n\| ([^\n]{8,60})\b", re.MULTILINE)
+PART = re.compile(r"this is part (\d+) of (\d+)")
+MODEL = "claude-sonnet-4-5"
+
+Answering = Callable[[int], dict[str, float | None]]
+"""Scores that differ from the others, by the number of the part."""
+
+
+def row(n: int, tokens: int = 20) -> Step:
+    """A turn of about so many tokens, nearly all of them the person's."""
+    return asked(f"weave row {n} of the scarf " + "blue wool " * (tokens // 2), edit("loom.py"), checked(), f"row {n}")
+
+
+def rows(count: int, tokens: int = 20) -> tuple[Turn, ...]:
+    return session(*(row(n, tokens) for n in range(1, count + 1)))
+
+
+def subject(turns: Sequence[Turn] = rows(3), *, is_named: bool = False, **more: Any) -> Subject:
+    return Subject(session=session_of(**more), read=lambda: turns, is_named=is_named)
+
+
+def reply(text: str, changed: dict[str, float | None]) -> dict[str, Any]:
+    """All dimensions, citing the last prompt that was shown."""
+    turn, quote = WORDS.findall(text)[-1]
+    plain = {one.name: 2.0 if one.kind == "categorical" else 0.5 for one in PROFILE.dimensions}
+    return {
+        name: {"evidence": [{"turn": int(turn), "quote": quote}], "rationale": f"Seen in {quote[:12]}", "score": score}
+        for name, score in (plain | changed).items()
+    }
+
+
+def answering(by_part: Answering = lambda n: {}) -> Callable[[str, str], Any]:
+    def said(_: str, text: str) -> Any:
+        found = PART.search(text)
+        return reply(text, by_part(int(found[1]) if found else 1))
+
+    return said
+
+
+def settings(url: str, **more: Any) -> Config:
+    model = Model(url=url, name=MODEL, tries=1, **more.pop("model", {}))
+    return Config(judge="anthropic", model=model, **more)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
+        yield opened
+
+
+def told(store: Store, config: Config, some: Sequence[Subject], **manner: Any) -> list[Quality]:
+    with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"}, Manner(**manner))) as whom:
+        return judged(some, PROFILE, config, whom)
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+def test_a_session_is_asked_about_once_with_its_signals_in_numbers() -> None:
+    failing = shell("pytest -q", "test", "failed", output="Error: secret plan")
+    turns = session(asked("weave it", failing, failing, "no"), asked("again please", edit("loom.py"), "woven"))
+    (piece,) = pieces(turns, TERMS)
+    assert piece.places == [1, 2]
+    assert "The record holds the whole session." in piece.question.task
+    assert "- retries: 1 of " in piece.question.task
+    assert "secret plan" in piece.question.material
+    assert not [word for word in ("weave", "secret", "loom.py", "pytest") if word in piece.question.task]
+
+
+def test_what_leaves_is_redacted() -> None:
+    key = "".join(("ghp", "_", "Zk3Qw8Lr2Xv7Tn5Bm9Jc4Hd6Fs1Gy0PaUeRi"))
+    (piece,) = pieces(session(asked(f"use {key} to push")), TERMS)
+    assert key not in piece.question.material
+    assert "[redacted:github-token" in piece.question.material
+
+
+def rendered(some: Sequence[Piece]) -> list[int]:
+    return [estimate(one.question.material) for one in some]
+
+
+def test_a_large_session_is_asked_about_in_chunks_that_fit() -> None:
+    turns = rows(40, 5_000)
+    some = pieces(turns, TERMS)
+    assert len(some) > 2
+    assert all(size <= TARGET for size in rendered(some))
+    assert {place for one in some for place in one.places} == set(range(1, 41))
+    assert [PART.findall(one.question.task) for one in some] == [
+        [(str(n), str(len(some)))] for n in range(1, len(some) + 1)
+    ]
+    assert len({one.question.version for one in some}) == 1
+
+
+def test_chunks_behind_the_first_are_told_the_first_prompt_and_keep_the_sessions_numbers() -> None:
+    turns = rows(40, 5_000)
+    first, *others = pieces(turns, TERMS)
+    assert first.places == list(range(1, len(first.places) + 1))
+    assert "Turn 1 repeats" not in first.question.task
+    for one in others:
+        assert one.places[0] == 1
+        assert one.places[1:] == list(range(one.places[1], one.places[-1] + 1))
+        assert "Turn 1 repeats the request" in one.question.task
+        assert "| weave row 1 of the scarf" in one.question.material
+        assert not one.turns[0].calls
+        assert [turn is turns[place - 1] for turn, place in zip(one.turns[1:], one.places[1:], strict=True)]
+
+
+def test_no_first_prompt_is_promised_where_nobody_spoke_or_it_is_there_already() -> None:
+    wordy = "blue wool " * 2_500
+    silent = session(*(asked(None, wordy, checked()) for _ in range(30)))
+    late = session(*(asked("ls", wordy, kind="shell") for _ in range(30)), row(31, 5_000))
+    for turns in (silent, late):
+        some = pieces(turns, TERMS)
+        for one in some:
+            assert "Turn 1 repeats" not in one.question.task
+            assert one.places == list(range(one.places[0], one.places[-1] + 1))
+
+
+def test_a_giant_turn_is_shortened_and_its_errors_stay() -> None:
+    steps = [shell(f"spin {n}", output="thread " * 400) for n in range(600)]
+    steps[300] = shell("spin badly", None, "failed", output="Error: the thread broke")
+    turns = session(row(1), asked("spin all of it", *steps, "spun"), row(3))
+    some = pieces(turns, TERMS)
+    assert all(size <= TARGET for size in rendered(some))
+    assert any("Error: the thread broke" in one.question.material for one in some)
+    assert any("left out" in one.question.material for one in some)
+
+
+# --- what is made of the answers ------------------------------------------------------------------
+
+
+def test_a_models_word_becomes_the_quality(store: Store) -> None:
+    with Standin(answering(lambda _: {"tool_efficiency": 0.9, "error_handling": None})) as service:
+        (found,) = told(store, settings(service.url), [subject()])
+    assert (found.judge, found.chunks, found.fallback) == ("anthropic", 1, None)
+    assert found.dimensions["tool_efficiency"].score == 0.9
+    assert found.missing == ["error_handling"]
+    assert found.dimensions["goal_achievement"].evidence[0].turn == 3
+    # (.3 * 2/3 + .2 * .9 + .2 * .5 + .15 * .5 + .05 * .5) / .9
+    assert found.overall_quality == pytest.approx((0.2 + 0.18 + 0.1 + 0.075 + 0.025) / 0.9)
+
+
+def test_chunks_are_weighed_by_their_own_tokens_and_the_goal_is_the_final_ones(store: Store) -> None:
+    turns = rows(40, 5_000)
+    some = pieces(turns, TERMS)
+    scores = [0.2, 0.6, 1.0, 0.4, 0.8][: len(some)]
+    goals = [0.0, 1.0, 3.0, 2.0, 1.0]
+    said = answering(lambda n: {"tool_efficiency": scores[n - 1], "goal_achievement": goals[n - 1]})
+    with Standin(said) as service:
+        service.tokens = lambda _: Status(404)
+        (found,) = told(store, settings(service.url), [subject(turns)])
+    own = [one.own_tokens for one in some]
+    mean = sum(score * weight for score, weight in zip(scores, own, strict=True)) / sum(own)
+    assert found.chunks == len(some)
+    assert found.dimensions["tool_efficiency"].score == pytest.approx(mean)
+    assert found.dimensions["goal_achievement"].score == goals[len(some) - 1]
+    cited = found.dimensions["tool_efficiency"].evidence
+    assert [one.turn for one in cited] == [piece.places[-1] for piece in some]
+    assert all(one.quote.startswith(f"weave row {one.turn} of the scarf") for one in cited)
+
+
+def test_a_chunk_whose_answer_cannot_be_used_leaves_the_session_ungraded_and_says_which(store: Store) -> None:
+    def said(job: str, text: str) -> Any:
+        return Stop("refusal") if "this is part 2 of" in text else answering()(job, text)
+
+    turns = rows(40, 5_000)
+    chunks = len(pieces(turns, TERMS))
+    with Standin(said) as service:
+        service.tokens = lambda _: Status(404)
+        broken, whole = told(store, settings(service.url), [subject(turns), subject()])
+        asked_before = len(service.calls)
+        again = told(store, settings(service.url), [subject(turns)])
+        assert len(service.calls) == asked_before
+    assert broken.overall_quality is None
+    assert {one.ungraded for one in broken.dimensions.values()} == {
+        f"chunk 2 of {chunks}: the model declined to answer"
+    }
+    assert (broken.judge, broken.chunks, whole.overall_quality is None) == ("anthropic", chunks, False)
+    assert again[0].dimensions == broken.dimensions
+
+
+def test_a_reply_that_never_fits_leaves_its_session_ungraded(store: Store) -> None:
+    with Standin(lambda *_: "It went well.") as service:
+        (found,) = told(store, settings(service.url), [subject()])
+        assert len(service.calls) == 2
+    assert found.overall_quality is None
+    assert all("JSON object" in one.ungraded for one in found.dimensions.values())
+
+
+def test_what_was_answered_is_not_asked_again(store: Store) -> None:
+    some = [subject(), subject(rows(4))]
+    with Standin(answering()) as service:
+        first = told(store, settings(service.url), some)
+        assert len(service.calls) == 2
+        assert told(store, settings(service.url), some, only_kept=True) == first
+        assert len(service.calls) == 2
+
+
+def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = [subject(session(row(n))) for n in range(2 * PORTION + 3)]
+    held: list[int] = []
+    with Standin(answering()) as service:
+        config = settings(service.url)
+        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+            assert whom.asker
+            answers = whom.asker.answers
+
+            def counting(questions: Sequence[Question]) -> Any:
+                held.append(len(questions))
+                return answers(questions)
+
+            monkeypatch.setattr(whom.asker, "answers", counting)
+            found = judged(some, PROFILE, config, whom)
+    assert held == [PORTION, PORTION, 3]
+    assert [one.session for one in found] == [one.session.id for one in some]
+    assert all(one.judge == "anthropic" for one in found)
+
+
+# --- when nobody answers --------------------------------------------------------------------------
+
+
+def test_the_offline_judge_does_it_where_the_service_is_not_there(store: Store) -> None:
+    with Standin(lambda *_: Status(401)) as service:
+        (found,) = told(store, settings(service.url), [subject()])
+    assert found.judge == "offline"
+    assert found.fallback
+    assert found.overall_quality is not None
+
+
+def test_the_offline_judge_does_what_money_does_not_reach(store: Store) -> None:
+    with Standin(answering()) as service:
+        config = settings(service.url, model={"max_cost": 0.0001})
+        (found,) = told(store, config, [subject()])
+        assert not service.calls
+    assert (found.judge, found.fallback) == ("offline", "--max-cost is reached")
+
+
+def test_without_a_way_to_the_model_the_desk_says_why(store: Store) -> None:
+    (found,) = judged([subject()], PROFILE, Config(), Desk(instead="no key"))
+    assert (found.judge, found.fallback) == ("offline", "no key")
+
+
+# --- who may be shown -----------------------------------------------------------------------------
+
+LOOM = "/home/ada/loom"
+TENANTS: dict[str, tuple[Tenant, str, str | None]] = {
+    "opted out": (Tenant(projects=(LOOM,), opt_out=True), "nobody", None),
+    "expired": (Tenant(projects=(LOOM,), retention_days=1), "nobody", None),
+    "another judge": (Tenant(projects=(LOOM,), judges=("openai",)), "offline", "tenant mill does not allow anthropic"),
+    "another model": (
+        Tenant(projects=(LOOM,), models=("small",)),
+        "offline",
+        f"tenant mill does not allow the model {MODEL}",
+    ),
+    "this one": (Tenant(projects=(LOOM,), judges=("anthropic",), models=(MODEL,)), "anthropic", None),
+}
+
+
+@pytest.mark.parametrize(("tenant", "judge", "why"), TENANTS.values(), ids=TENANTS)
+def test_a_tenants_word_holds(store: Store, tenant: Tenant, judge: str, why: str | None) -> None:
+    one = subject(project=LOOM, tenant="mill")
+    with Standin(answering()) as service:
+        config = settings(service.url, tenants={"mill": tenant})
+        (found,) = told(store, config, [one])
+        assert len(service.requests) == (judge == "anthropic")
+    assert (found.judge, found.fallback) == (judge, why)
+    assert (found.overall_quality is None) == (judge == "nobody")
+
+
+@pytest.mark.parametrize("judge", ["offline", "anthropic"])
+@pytest.mark.parametrize("status", ["opted_out", "trivial"])
+def test_sessions_without_words_or_substance_are_ungraded_and_cost_nothing(
+    store: Store, judge: str, status: Any
+) -> None:
+    def unread() -> Sequence[Turn]:
+        raise AssertionError("nobody may look")
+
+    one = Subject(session=session_of(judge_status=status), read=unread)
+    with Standin(answering()) as service:
+        (found,) = told(store, settings(service.url) if judge != "offline" else Config(), [one])
+        assert not service.requests
+    assert {each.ungraded for each in found.dimensions.values()} == {
+        TRIVIAL if status == "trivial" else "opted out",
+    }
+    assert (found.judge, found.overall_quality, found.computed_from) == ("nobody", None, [])
+
+
+def test_a_trivial_session_that_somebody_names_is_judged(store: Store) -> None:
+    one = subject(rows(2), judge_status="trivial", is_named=True)
+    (found,) = told(store, Config(), [one])
+    assert found.judge == "offline"
+    assert found.overall_quality is not None
+
+
+@pytest.mark.parametrize("turns", [(), (Turn(at="2026-03-02T09:00:00Z"),)])
+def test_a_session_with_no_words_at_all_is_ungraded_not_failed(store: Store, turns: Sequence[Turn]) -> None:
+    with Standin(answering()) as service:
+        (by_model,) = told(store, settings(service.url), [subject(turns)])
+        assert not service.requests
+    (offline,) = told(store, Config(), [subject(turns)])
+    for found in (by_model, offline):
+        assert found.overall_quality is None
+        assert all(one.score is None and one.ungraded for one in found.dimensions.values())
+
+
+# --- exact counting -------------------------------------------------------------------------------
+
+
+def near() -> tuple[Turn, ...]:
+    """A little more, by our own count, than a session may have in one piece."""
+    turns = rows(20, 4_000)
+    assert WHOLE < sum(map(judging.size_of, turns)) < 1.2 * WHOLE
+    return turns
+
+
+@pytest.mark.parametrize(("factor", "is_cut"), [(0.8, False), (1.5, True)])
+def test_the_services_count_decides_whether_a_session_is_cut(store: Store, factor: float, is_cut: bool) -> None:
+    with Standin(answering()) as service:
+        service.tokens = lambda text: round(estimate(text) * factor)
+        (found,) = told(store, settings(service.url), [subject(near())])
+        sent = [one.text for one in service.calls]
+    assert (found.chunks > 1) == is_cut
+    assert len(sent) == found.chunks
+    assert not [text for text in sent if "\n- shortened to fit" in text]
+
+
+def test_a_small_session_is_not_counted(store: Store) -> None:
+    with Standin(answering()) as service:
+        told(store, settings(service.url), [subject()])
+        assert [one.path for one in service.requests] == ["/v1/messages"]
+
+
+@pytest.mark.parametrize("status", [404, 500])
+def test_where_counting_fails_our_own_estimate_has_to_do(store: Store, status: int) -> None:
+    with Standin(answering()) as service:
+        service.tokens = lambda _: Status(status)
+        (found,) = told(store, settings(service.url), [subject(near())])
+    assert found.chunks == len(pieces(near(), TERMS))
+    assert found.judge == "anthropic"
+
+
+def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> None:
+    one = subject(near())
+    with Standin(answering()) as service:
+        service.tokens = lambda text: round(estimate(text) * 1.5)
+        config = settings(service.url)
+        (first,) = told(store, config, [one])
+        before = len(service.requests)
+        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+            assert whom.asker
+            keys = [question.key for question in would_ask([one], PROFILE, config, whom)]
+            assert set(whom.asker.known(keys)) == set(keys)
+        assert told(store, config, [one]) == [first]
+        assert len(service.requests) == before
+
+
+def test_nothing_is_counted_before_the_person_agreed(store: Store) -> None:
+    with Standin(answering()) as service:
+        config = settings(service.url)
+        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+            assert list(would_ask([subject(near())], PROFILE, config, whom))
+        assert not service.requests
+
+
+def test_what_is_counted_is_redacted_as_the_settings_say(store: Store) -> None:
+    turns = session(asked("mail it to ada@blue-loom.org"), *(row(n, 4_000) for n in range(2, 24)))
+    with Standin(answering()) as service:
+        told(store, settings(service.url, redaction=Redaction(email=True)), [subject(turns)])
+        assert "/v1/messages/count_tokens" in [one.path for one in service.requests]
+        assert not [one.path for one in service.requests if "ada@blue" in str(one.body)]
