@@ -1,6 +1,7 @@
 """Rows of observations as Langfuse keeps them, in the shapes in which Claude Code arrives."""
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -108,6 +109,52 @@ def step(*calls: Row, say: str = "", spent: dict[str, int] | None = None) -> Row
 
 def calling(id: str, name: str, output: str | None, **input: Any) -> Row:
     return {"id": id, "name": name, "input": input, "output": output}
+
+
+# --- whole sessions of the hook ---------------------------------------------------------------------
+
+WORDS = "weft warp loom shuttle heddle reed selvedge bobbin treadle pick shed beam thread yarn dye knot".split()
+
+
+def mended(session: str = "a", first: int = 1, **about: str) -> list[Row]:
+    """A bug, found, mended, tested, and thanked for, in two traces."""
+    ask = f"Why does test_selvedge in tests/test_{session}.py fail? Fix it."
+    rows = hook_turn(
+        first,
+        ask,
+        step(calling(f"{session}1", "Bash", "FAILED test_selvedge\n1 failed in 0.1s", command="pytest -q")),
+        step(calling(f"{session}2", "Read", "width = 9", file_path=f"/loom/{session}.py")),
+        step(calling(f"{session}3", "Edit", "ok", file_path=f"/loom/{session}.py", old_string="9", new_string="10")),
+        step(calling(f"{session}4", "Bash", "3 passed in 0.1s", command="pytest -q")),
+        reply="The selvedge was one thread short; all three tests pass now.",
+        session=session,
+    )
+    rows += hook_turn(first + 1, "Perfect, that works, thanks", reply="You are welcome.", session=session)
+    for one in rows:
+        one["metadata"] = one["metadata"] | about
+    return rows
+
+
+def ported(session: str = "long", traces: int = 110, letters: int = 13_000) -> list[Row]:
+    """A port, row by row, a trace each; prompts quote long logs, of which the store keeps 20,000 letters at most."""
+    dice, rows = random.Random(session), []
+    for n in range(1, traces + 1):
+        log = " ".join(dice.choice(WORDS) for _ in range(letters // 6))
+        file = {"file_path": "/loom/port.py", "old_string": f"row {n - 1}", "new_string": f"row {n}"}
+        rows += hook_turn(
+            n,
+            f"Port row {n} of the loom as well; the log of the old one says: {log}",
+            step(calling(f"e{n}", "Edit", "ok", **file)),
+            step(calling(f"t{n}", "Bash", f"{n} passed in 0.1s", command="pytest -q tests/test_port.py")),
+            reply=f"Row {n} is ported and its test passes.",
+            session=session,
+        )
+    return rows
+
+
+def wordless(session: str = "mute", turns: int = 4) -> list[Row]:
+    """Spans with names and sizes, and not a word of anybody's."""
+    return [row | {"sessionId": session} for n in range(1, turns + 1) for row in native_turn(n, None, text=False)]
 
 
 # --- Claude Code's own spans --------------------------------------------------------------------------

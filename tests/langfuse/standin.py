@@ -9,6 +9,7 @@ import base64
 import json
 import re
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -350,8 +351,9 @@ class Standin:
                     **more,
                 }.items():
                     self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(sent)
+                with suppress(ConnectionError):  # who asked may be gone
+                    self.end_headers()
+                    self.wfile.write(sent)
 
             do_GET = do_POST = do_PATCH = handle_any  # noqa: N815
 
