@@ -1,4 +1,4 @@
-"""`assay.score`: the main job for Python."""
+"""`assay.score` and `assay.quality`: the main jobs for Python."""
 
 import subprocess
 import sys
@@ -12,6 +12,19 @@ import pytest
 import assay
 from assay.errors import BadInput, StoreError
 from tests.conftest import conversation, environment, write
+from tests.llm.standin import Standin
+from tests.pipeline.test_quality import answering
+
+CARE = """
+about = "One thing"
+[[dimensions]]
+name = "care"
+kind = "numeric"
+weight = 1.0
+asks = "Was it checked?"
+bands = [{ low = 0.0, high = 1.0, label = "any", means = "any" }]
+signals = ["verification"]
+"""
 
 
 @pytest.fixture
@@ -99,10 +112,59 @@ def test_a_store_that_is_none_is_told(top: Path):
         assay.score(top / "in")
 
 
+def test_the_quality_of_a_session_of_a_report(top: Path):
+    (session,) = assay.score(top / "in").sessions
+    found = assay.quality(session)
+    assert (found.session, found.profile, found.judge, found.chunks) == (session.id, "enhanced", "offline", 1)
+    assert found == assay.quality(session.id[:6].upper()) == assay.quality(session.id, "enhanced", store=top / "s.db")
+    assert found.overall_quality is not None
+    assert assay.quality(session, profile="classic").profile == "classic"
+
+
+def test_the_quality_by_a_profile_of_ones_own(top: Path):
+    (session,) = assay.score(top / "in").sessions
+    (top / "care.toml").write_text(CARE)
+    assert list(assay.quality(session, top / "care.toml").dimensions) == ["care"]
+    assert assay.quality(session, str(top / "care.toml")).profile == "care"
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        ({"session": "nobody"}, "no session begins with 'nobody'"),
+        ({"session": ""}, "no session begins with ''"),
+        ({"profile": "nobody"}, "no profile is called 'nobody'"),
+        ({"judge": "nobody"}, "nobody"),
+        ({"store": "other.db"}, "no session begins with"),
+    ],
+    ids=str,
+)
+def test_a_quality_that_cannot_be_had_is_told(top: Path, choice: dict[str, str], why: str):
+    (session,) = assay.score(top / "in").sessions
+    with pytest.raises(BadInput, match=why):
+        assay.quality(**{"session": session.id, **choice})
+
+
+def test_a_model_is_asked_for_quality_only_where_it_may_be(top: Path, monkeypatch: pytest.MonkeyPatch):
+    (session,) = assay.score(top / "in").sessions
+    with Standin(answering()) as service:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", service.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+        with pytest.raises(BadInput, match=r"1 questions.*give may_ask=True"):
+            assay.quality(session, judge="anthropic")
+        assert not service.requests
+        found = assay.quality(session, judge="anthropic", may_ask=True, model="some-model")
+        assert [one.body["model"] for one in service.calls] == ["some-model"]
+        assert found.judge == "anthropic"
+        assert assay.quality(session, judge="anthropic", model="some-model") == found
+        assert len(service.calls) == 1
+
+
 def test_the_package_is_typed_and_says_what_it_offers():
     assert files("assay").joinpath("py.typed").is_file()
-    assert {"Report", "score"} <= set(assay.__all__) <= set(dir(assay))
+    assert {"Quality", "Report", "quality", "score"} <= set(assay.__all__) <= set(dir(assay))
     assert get_type_hints(assay.score)["return"] is assay.Report
+    assert get_type_hints(assay.quality)["return"] is assay.Quality
     with pytest.raises(AttributeError, match="yarn"):
         _ = assay.yarn
 

@@ -32,6 +32,8 @@ class Consent(Struct, frozen=True, kw_only=True):
     yes: bool = False
     batch: bool = False
     again: bool = False
+    words: str = "assay egress"
+    """The command that shows what would be sent."""
 
 
 @contextmanager
@@ -63,9 +65,11 @@ def agree(found: Estimate, config: Config, consent: Consent) -> None:
     if consent.yes:
         print(f"assay: asking {safe(told)}", file=sys.stderr)
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BadInput(f"this would ask {told}; nothing was sent. Add --yes to go on, `assay egress` shows every word")
+        raise BadInput(
+            f"this would ask {told}; nothing was sent. Add --yes to go on, `{consent.words}` shows every word"
+        )
     elif input_line(f"This asks {safe(told)}. Go on? [y/N] ").strip().lower() not in YES:
-        raise BadInput("nothing was sent; --judge offline asks nobody, `assay egress` shows what would be sent")
+        raise BadInput(f"nothing was sent; --judge offline asks nobody, `{consent.words}` shows what would be sent")
 
 
 def told_of(found: Estimate) -> str:

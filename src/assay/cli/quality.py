@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from msgspec import Struct
 from rich.console import Console
@@ -31,14 +32,19 @@ from assay.cli.wanted import (
 )
 from assay.config import Config
 from assay.errors import BadInput
-from assay.pipeline.quality import Subject, for_quality, judged, subjects, would_ask
+from assay.llm.leaving import Egress
+from assay.pipeline.asking import asks_model
+from assay.pipeline.egress import reach
+from assay.pipeline.quality import Subject, egress, for_quality, judged, subjects, would_ask
 from assay.pipeline.running import Choice
+from assay.reports import leaving
 from assay.reports import quality as shown
 from assay.reports.safe import one_line, safe
 from assay.scores import profiles
 from assay.stores.sql import Store
 from assay.types.quality import Profile, Quality
 
+WORDS = "assay quality --dry-run"
 EXAMPLE = "Example: `assay quality 3f2a91c0 --profile revised`, or `assay quality --since 7d -o quality.md`"
 FORMATS = (".json", ".md")
 FEW = 3
@@ -59,6 +65,9 @@ Target = Annotated[
 ]
 Details = Annotated[
     bool, typer.Option("--details", help=f"Also of more than {FEW} sessions every dimension, not a line each.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what a model would be sent, word for word, and send nothing.")
 ]
 
 
@@ -82,6 +91,7 @@ def quality(  # noqa: PLR0913  each is an option
     batch: Batch = False,
     again: Again = False,
     yes: Yes = False,
+    dry_run: DryRun = False,
     details: Details = False,
     as_json: AsJson = False,
     output: Target = None,
@@ -93,7 +103,10 @@ def quality(  # noqa: PLR0913  each is an option
     config = as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store))
     choice, asked = chosen(config, since, until, project), told_apart(which or [])
     with sessions_of(asked, config, choice, jobs) as (kept, some):
-        dearer, consent = for_quality(config), Consent(yes=yes, batch=batch, again=again)
+        dearer, consent = for_quality(config), Consent(yes=yes, batch=batch, again=again, words=WORDS)
+        if dry_run:
+            rehearse(kept, some, found, dearer, as_json)
+            return
         with asking(kept, dearer, consent, lambda desk: would_ask(some, found, dearer, desk)) as desk:
             qualities = judged(some, found, dearer, desk)
     titles = {one.session.id: one.session.title for one in some}
@@ -126,6 +139,21 @@ def sessions_of(asked: Asked, config: Config, choice: Choice, jobs: int) -> Iter
         if not some:
             raise BadInput("there are no sessions to look at; `assay sessions` lists those that were found")
         yield found.store, some
+
+
+def rehearse(store: Store, some: Sequence[Subject], profile: Profile, config: Config, as_json: bool) -> None:
+    """Show what would be sent where."""
+    found = Egress(judge=config.judge, to=None, model=None, estimate=None, requests=[])
+    if asks_model(config):
+        way = reach(config, dict(os.environ))
+        estimate, requests = egress(store, some, profile, config, way)
+        found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        return
+    console = Console()
+    console.print(leaving.report(found, console.width, words=True))
 
 
 def show(found: Sequence[Quality], profile: Profile, titles: dict[str, str], *, as_json: bool, in_full: bool) -> None:

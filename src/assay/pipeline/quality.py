@@ -16,15 +16,18 @@ from assay.judges.model import quality as asked
 from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
 from assay.judges.offline import rubric as offline_rubric
-from assay.llm import Asked, Question
+from assay.llm import Asked, Model, Question
+from assay.llm.leaving import Estimate, Leaving
 from assay.pipeline import reading
-from assay.pipeline.asking import Asker, Desk
-from assay.pipeline.cutting import OFFLINE
+from assay.pipeline.asking import Asker, Desk, Manner
+from assay.pipeline.cutting import OFFLINE, Wanted
+from assay.pipeline.egress import leaving
 from assay.pipeline.given import present
 from assay.pipeline.pool import cores
 from assay.pipeline.reading import rules
 from assay.pipeline.running import UNANSWERED, Choice, Run
 from assay.pipeline.scoring import kept_only, turns_of
+from assay.pipeline.spending import size
 from assay.pipeline.tenants import OPTED_OUT, forbidden, withheld
 from assay.scores import profiles
 from assay.scores.quality import Judge, Judged, quality
@@ -76,9 +79,25 @@ def is_called(linked: Linked, ids: Sequence[str]) -> bool:
 def would_ask(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> Iterator[Question]:
     """Every question that judging these would take, as far as it is known without asking anything."""
     if desk.asker:
-        for one in subjects:
-            made = pieces_for(one, profile, config, desk.asker, may_count=False)
-            yield from (piece.question for piece in made)
+        yield from (one.question for one in wanted(subjects, profile, config, desk.asker))
+
+
+def wanted(subjects: Sequence[Subject], profile: Profile, config: Config, asker: Asker) -> Iterator[Wanted]:
+    """The same, each with the session it is about."""
+    for one in subjects:
+        for piece in pieces_for(one, profile, config, asker, may_count=False):
+            yield Wanted(about=one.session.id, project=one.session.project, question=piece.question)
+
+
+def egress(
+    store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Model
+) -> tuple[Estimate, list[Leaving]]:
+    """What judging these would send to a model, word for word; nothing is sent."""
+    asker = Asker(store, config, model, Manner(only_kept=True))
+    with closing(asker):
+        found = list(wanted(subjects, profile, config, asker))
+        known = set(asker.known([one.question.key for one in found]))
+        return asker.estimate([size(one.question) for one in found]), list(leaving(found, model, known))
 
 
 def judged(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> list[Quality]:
