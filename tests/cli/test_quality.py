@@ -147,7 +147,7 @@ def test_a_trivial_session_is_ungraded_in_a_list_and_judged_by_name(home: Path) 
     (small,) = [one for one in found(home) if one["judge"] == "nobody"]
     assert small["overall_quality"] is None
     assert {each["ungraded"] for each in small["dimensions"].values()} == {
-        "trivial: under 3 turns, and nothing was changed"
+        "trivial: under 3 turns, and nothing was done"
     }
     (named,) = found(home, small["session"])
     assert named["judge"] == "offline"
@@ -203,7 +203,7 @@ def test_few_sessions_are_told_in_full(home: Path, columns: int) -> None:
 def test_details_tell_all_of_many(home: Path) -> None:
     ran = quality(home, "--details")
     assert ran.out.count("judged by offline in one piece") == len(ids(home)) - 1
-    assert "no overall quality: trivial: under 3 turns, and nothing was changed" in ran.out
+    assert "no overall quality: trivial: under 3 turns, and nothing was done" in ran.out
 
 
 def test_ones_own_profile_is_used_by_name_and_by_path(home: Path, tmp_path: Path) -> None:

@@ -319,6 +319,13 @@ def test_a_trivial_session_that_somebody_names_is_judged(store: Store) -> None:
     assert found.overall_quality is not None
 
 
+def test_a_session_below_the_floor_in_which_something_was_done_is_judged(store: Store) -> None:
+    one = subject(rows(1), judge_status="trivial", facts={"substance": False, "tool_calls": 2})
+    (found,) = told(store, Config(), [one])
+    assert found.judge == "offline"
+    assert found.overall_quality is not None
+
+
 @pytest.mark.parametrize("turns", [(), (Turn(at="2026-03-02T09:00:00Z"),)])
 def test_a_session_with_no_words_at_all_is_ungraded_not_failed(store: Store, turns: Sequence[Turn]) -> None:
     with Standin(answering()) as service:

@@ -46,7 +46,7 @@ NEAR = 0.8
 """From this share of the size at which a session is cut on, tokens are counted by the service where it offers that."""
 PORTION, BATCHED = 20, 200
 """Sessions whose questions are held at once; more in a batch, for each of those may take a day."""
-TRIVIAL = "trivial: under 3 turns, and nothing was changed"
+TRIVIAL = "trivial: under 3 turns, and nothing was done"
 NO_WORDS = "the session has no words to judge"
 COUNT = "tokens"
 
@@ -120,7 +120,8 @@ def unjudged(subject: Subject, config: Config) -> str:
         return why
     if one.judge_status == "opted_out":
         return OPTED_OUT
-    return TRIVIAL if one.judge_status == "trivial" and not subject.is_named else ""
+    is_talk = one.judge_status == "trivial" and not one.facts.get("tool_calls")
+    return TRIVIAL if is_talk and not subject.is_named else ""
 
 
 # --- offline ------------------------------------------------------------------------------------
