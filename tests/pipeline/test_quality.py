@@ -43,7 +43,10 @@ def rows(count: int, tokens: int = 20) -> tuple[Turn, ...]:
     return session(*(row(n, tokens) for n in range(1, count + 1)))
 
 
-def subject(turns: Sequence[Turn] = rows(3), *, is_named: bool = False, **more: Any) -> Subject:
+FEW = rows(3)
+
+
+def subject(turns: Sequence[Turn] = FEW, *, is_named: bool = False, **more: Any) -> Subject:
     return Subject(session=session_of(**more), read=lambda: turns, is_named=is_named)
 
 
