@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from assay.cli.langfuse import app
+from assay.config import Config
 from assay.errors import BadInput
+from assay.pipeline.quality import size_of, subjects
+from assay.pipeline.running import Choice
+from assay.stores.sql import open_store
 from tests.conftest import called as ran
 from tests.conftest import command, environment, replied, returned, said, streams, write
 from tests.conftest import run as assay
@@ -471,6 +476,11 @@ def test_a_session_of_a_hundred_traces_is_chunked_judged_and_stored(server, here
         assert rows["overall_quality"]["value"] == pytest.approx(0.4 * 2 / 3 + 0.6 * 0.5)
         assert f"Mean of {len(questions)} of {len(questions)} chunks" in rows["tool_efficiency"]["comment"]
     assert {name: one["metadata"]["judge"] for name, one in rows.items()} == dict.fromkeys(rows, judge)
+    with closing(open_store(f"sqlite:///{here.folder / 's.db'}")) as store:
+        (subject,) = subjects(store, Config(), None, Choice())
+        turns = subject.read()
+    assert len(turns) == 110
+    assert sum(map(size_of, turns)) >= 300_000
 
 
 def test_without_a_yes_no_model_is_asked_and_nothing_is_written(server, here):

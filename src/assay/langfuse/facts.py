@@ -57,7 +57,7 @@ def facts_of(
             data_type=KINDS[name],
             value=value,
             timestamp=target.timestamp,
-            comment=comments[name],
+            comment=clean(comments[name]),
             metadata=told,
             config_id=ids.get(name, ""),
         )
@@ -81,15 +81,15 @@ def metadata(session: Session, clean: Callable[[str], Clean]) -> dict[str, Any]:
     }
 
 
-def comments_on(session: Session) -> dict[str, Clean]:
+def comments_on(session: Session) -> dict[str, str]:
     """Why each is as it is, in our own words."""
     by = {"explicit": "explicit evidence", "silent": "silent evidence", "failure": "a failure signal"}
     grounds = f"By {by[session.evidence]}." if session.evidence else "No evidence is told."
     rework = (session.facts.get("rework") or {}).get("state")
     landed = "The goal was reached." if session.goal_complete else "The goal was not reached."
     return {
-        CRUSHED: Clean(f"{landed} {LINES.get(str(rework), LINES['unknown'])}"),
-        COMPLETE: Clean(grounds),
-        CONFIDENCE: Clean(grounds),
-        INTENT: Clean(f"Judged by {session.judge}."),
+        CRUSHED: f"{landed} {LINES.get(str(rework), LINES['unknown'])}",
+        COMPLETE: grounds,
+        CONFIDENCE: grounds,
+        INTENT: f"Judged by {session.judge}.",
     }

@@ -7,6 +7,7 @@ stands for the stream's beginning; those that begin later in it are told apart b
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -76,6 +77,9 @@ class Put(Row, frozen=True):
     value: float | str | bool
     trace: str
     """Empty for one on the session."""
+    comment: str
+    metadata: dict[str, Any]
+    """With the comment all that is said of it there."""
 
 
 class Sent(Row, frozen=True):
@@ -217,9 +221,15 @@ def sent(session: Session, target: Target, scores: Sequence[ScoreWrite], quality
         session=target.session,
         assay_session=session.id,
         part=target.part,
-        scores=[Put(id=id_of(one), name=one.name, value=one.value, trace=one.trace) for one in scores],
+        scores=[put(one) for one in scores],
         overall_quality=quality.overall_quality if quality else None,
         ungraded={name: one.ungraded for name, one in dimensions.items() if one.score is None},
+    )
+
+
+def put(one: ScoreWrite) -> Put:
+    return Put(
+        id=id_of(one), name=one.name, value=one.value, trace=one.trace, comment=one.comment, metadata=one.metadata
     )
 
 
