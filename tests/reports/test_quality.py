@@ -3,6 +3,7 @@
 import io
 import json
 
+import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
@@ -111,3 +112,37 @@ def test_a_bar_is_always_as_wide(value: float) -> None:
     assert len(found.plain) == shown.BAR
     assert found.plain.count(shown.FULL) == round(value * shown.BAR)
     assert shown.bar(None).plain.strip() == ""
+
+
+def test_without_a_score_the_reason_comes_first_and_then_what_the_judge_said() -> None:
+    said = Dimension(score=None, label=None, evidence=[], rationale="No tool was used.", ungraded="nothing seen")
+    found = quality("x", PROFILE, [Judged(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
+    assert shown.why(said) == "ungraded: nothing seen. No tool was used."
+    assert shown.why(found.dimensions["output_quality"]).startswith("ungraded: ")
+
+
+def test_where_one_reason_holds_for_all_it_is_told_once() -> None:
+    found = made(**dict.fromkeys((one.name for one in PROFILE.dimensions), None))
+    text = drawn(shown.report([found], PROFILE))
+    assert "no overall quality: nothing seen" in text
+    assert text.count("nothing seen") == 1
+
+
+def test_who_stood_in_is_told_in_every_view() -> None:
+    found = msgspec.structs.replace(FULL, fallback="no key")
+    assert "judged by offline in one piece, for no key" in drawn(shown.report([found], PROFILE))
+    assert "1 session judged offline, for no key" in drawn(shown.listing([found], PROFILE, {}, 80), 80)
+    assert "judged by offline in one piece, for no key" in shown.markdown([found], PROFILE).decode()
+
+
+def test_the_weakest_dimension_has_the_least_of_what_it_could_have() -> None:
+    assert (shown.weakest(FULL, PROFILE) or ("",))[0] == "process_adherence"
+    even = made(goal_achievement=0, error_handling=0, output_quality=0.0)
+    assert (shown.weakest(even, PROFILE) or ("",))[0] == "goal_achievement"
+    assert shown.weakest(made(), PROFILE) is None
+
+
+def test_a_line_of_the_list_is_harmless_and_fits() -> None:
+    lines = drawn(shown.listing([FULL], PROFILE, {"abc123": HOSTILE * 5}, 80), 80).splitlines()
+    assert not [line for line in lines if "\x1b" in line or len(line) > 80]
+    assert "process adherence 0.35" in lines[1]
