@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.leaving import Estimate
-from assay.pipeline.asking import Desk, Heard, Manner, desk
+from assay.pipeline.asking import Desk, Heard, Manner, desk, from_memory
 from assay.pipeline.pool import cores
 from assay.pipeline.running import Choice, Run
 from assay.pipeline.spending import size
@@ -37,13 +37,8 @@ def asking(
 ) -> Iterator[Desk]:
     """Whom to ask, once the person agreed; nobody new where no consent could be given."""
     with answered() as heard:
-        manner = Manner(
-            batch=bool(consent and consent.batch),
-            again=bool(consent and consent.again),
-            only_kept=consent is None,
-            heard=heard,
-        )
-        found = desk(store, config, os.environ, manner)
+        manner = Manner(batch=bool(consent and consent.batch), again=bool(consent and consent.again), heard=heard)
+        found = desk(store, config, os.environ, manner) if consent else from_memory(store, config, os.environ)
         try:
             if found.instead:
                 print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)
