@@ -244,7 +244,8 @@ def cut_stream(task: CutTask) -> Cutting:
     if bench.wanted and not (bench.fallback or task.told.guesses):
         return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
     found = [
-        judge_segment(task, bench, n, segment) for n, segment in enumerate(cut(stream, gaps, terms.splits, terms.rules))
+        judge_segment(task, bench, n, segment)
+        for n, segment in enumerate(cut(bench.read.placed, gaps, terms.splits, terms.rules))
     ]
     if bench.wanted and not (bench.fallback or task.told.guesses):
         return Cutting(stream=task.stream, wanted=tuple(bench.wanted))

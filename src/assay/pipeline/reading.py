@@ -21,6 +21,7 @@ from assay.types import Entry, Session, Stream, Summary
 
 FACTS = msgspec.json.Decoder(dict[str, Any]).decode
 JSON = msgspec.json.Encoder().encode
+SECRETS = Options()
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -40,6 +41,8 @@ class Readable(Struct, frozen=True, kw_only=True):
     """A stream as it may be seen."""
 
     stream: Stream
+    placed: Stream
+    """The same with only its secrets replaced: for finding its folders and files again, never for eyes."""
     redactor: Redactor
     tenant: str | None = None
     withheld: str = ""
@@ -59,19 +62,25 @@ def readable(kept: Pieces, rules: Rules) -> Readable:
     name = tenant_of(rules.tenants, stream.about.cwd)
     why = withheld(rules.tenants.get(name or ""), stream.about.ended_at, rules.now)
     redactor = Redactor(rules.options)
-    return Readable(
-        stream=silent(stream) if why else clean(stream, redactor), redactor=redactor, tenant=name, withheld=why
-    )
+    if why:
+        seen = placed = silent(stream)
+    elif rules.options == SECRETS:
+        seen = placed = clean(stream, redactor)
+    else:
+        placed = clean(stream, Redactor())
+        seen = clean(placed, redactor)
+    return Readable(stream=seen, placed=placed, redactor=redactor, tenant=name, withheld=why)
 
 
 def summary(one: Summary, rules: Rules) -> Summary:
     """A stream as it is listed, redacted."""
-    redactor, facts = Redactor(rules.options), FACTS(one.facts)
+    redactor = Redactor(rules.options)
     if is_withheld(tenant_of(rules.tenants, one.project), one.ended_at, rules):
-        one, facts = replace(one, title="", branch=""), facts | WORDLESS_FACTS
+        one = replace(one, title="", branch="", facts=JSON(FACTS(one.facts) | WORDLESS_FACTS))
+    if redactor.holds(one.facts.decode("utf-8", "surrogatepass")):
+        one = replace(one, facts=JSON(swept(FACTS(one.facts), redactor)))
     title, branch, project = redactor.text(one.title), redactor.text(one.branch), redactor.text(one.project)
-    file, facts = redactor.text(one.file), swept(facts, redactor)
-    return replace(one, title=title, branch=branch, project=project, file=file, facts=JSON(facts))
+    return replace(one, title=title, branch=branch, project=project, file=redactor.text(one.file))
 
 
 def session(one: Session, rules: Rules) -> Session:
@@ -85,8 +94,16 @@ def session(one: Session, rules: Rules) -> Session:
     if is_withheld(name, one.ended_at, rules):
         found = silenced(found)
     redactor = Redactor(rules.options)
-    title, branch, project = redactor.text(found.title), redactor.text(found.branch), redactor.text(found.project)
-    return replace(found, title=title, branch=branch, project=project, facts=swept(found.facts, redactor))
+    text = redactor.text
+    return replace(
+        found,
+        title=text(found.title),
+        branch=text(found.branch),
+        project=text(found.project),
+        boundary=replace(found.boundary, evidence=text(found.boundary.evidence)),
+        merged_from=[replace(join, evidence=text(join.evidence)) for join in found.merged_from],
+        facts=found.facts | {"rework": swept(found.facts.get("rework"), redactor)},
+    )
 
 
 def is_withheld(tenant: str | None, ended_at: str, rules: Rules) -> bool:
@@ -104,10 +121,11 @@ def swept(value: Any, redactor: Redactor) -> Any:
 
 
 def entries(ledger: list[Entry], sessions: list[Session], rules: Rules) -> list[Entry]:
-    """The ledger without the words of sessions that have none."""
+    """The ledger as it is told, without the words of sessions that have none."""
+    redactor = Redactor(rules.options)
     silent = [one for one in sessions if is_withheld(one.tenant, one.ended_at, rules)]
     wordless = {name for one in silent for name in (one.id, *(join.id for join in one.merged_from))}
-    return [replace(one, evidence="") if one.session in wordless else one for one in ledger]
+    return [replace(one, evidence="" if one.session in wordless else redactor.text(one.evidence)) for one in ledger]
 
 
 def skips(listed: Iterable[tuple[str, int, str]], rules: Rules) -> list[tuple[str, int, str]]:

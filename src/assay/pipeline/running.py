@@ -35,7 +35,7 @@ from assay.pipeline.judging import Judged, hashed
 from assay.pipeline.pool import Pool
 from assay.pipeline.reworking import Outcome, reworked
 from assay.pipeline.telling import with_rework
-from assay.sessions import speech
+from assay.sessions import redaction, speech
 from assay.sessions.linking import Linked, link
 from assay.stores.sql import Store
 from assay.stores.sql.paths import inside
@@ -135,6 +135,7 @@ class Run:
         """Start processes where they are worth it."""
         if total > ALONE_BYTES:
             speech.prepare()
+            redaction.prepare(self.terms.reading.options)
             self.pool.start(len(waiting))
 
     def waiting(self, done: set[tuple[Name, int]]) -> list[StreamFiles]:
