@@ -14,7 +14,7 @@ HOME = "/home/hazel/loom"
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def kept(text: str = "mend it, mail hazel@loom.example") -> Pieces:
+def kept(text: str = "mend it, mail hazel@loom-mill.net") -> Pieces:
     edit = Call(id="1", at="", name="Edit", kind="edit", edits=(Edit(path=f"{HOME}/a.py", added=1),), status="ok")
     turn = Turn(at="2026-03-01T09:00:00Z", prompt=Prompt(at="", text=text, key=1), calls=(edit,))
     part = Part(agent="claude-code", stream="s", cwd=HOME, ended_at="2026-03-01T09:00:00Z")
