@@ -327,7 +327,10 @@ def large(share: float = 1.0) -> Iterator[Case]:
         ),
         "times that are words": ("to speak in our lines", tuple(map(times, botched()))),
         "a name with lines": ("to begin a line of ours", botched(edited(NEWLINE_PATH), look(NEWLINE_PATH))),
-        "names without end": ("to fill a line", botched(*(edited("a/" * 2_000 + f"{n}.py") for n in range(60)))),
+        "names without end": (
+            "to fill a line",
+            botched(*(edited("a/" * 2_000 + f"{n}.py") for n in range(max(3, some(60))))),
+        ),
     }
     for name, (tries, turns) in made.items():
         yield Case(name=name, tries=tries, turns=turns, claims=wants(ASKED[:40], turn=len(turns)))

@@ -39,7 +39,7 @@ SOBER = {
     "citations": [],
 }
 """What it says of a session in which nobody tells it what to say."""
-MOST_CITED = 50
+MOST_CITED = 24
 TOKENS = 4_000
 ROUNDS = 6
 
@@ -61,8 +61,6 @@ MANNERS = {
     "by a check": Manner(basis="check"),
     "by a landing": Manner(basis="landing"),
     "by a reply to a question": Manner(basis="reply", intent="question"),
-    "silently, of a question": Manner(evidence="silent", intent="question"),
-    "by nothing": Manner(basis="none"),
     "by the person, every prompt a goal": Manner(basis="person", cuts="always"),
     "silently, every prompt a goal": Manner(evidence="silent", cuts="always"),
 }
@@ -101,7 +99,7 @@ class Gullible:
             "checks": dict.fromkeys(CHECKS, self.claims.grade == "A+"),
             "title": self.claims.quote or "Perfect",
             "summary": self.claims.quote or "Perfect",
-            "citations": self.citations[:MOST_CITED],
+            "citations": self.citations[:2],
         }
 
     def outcome(self, text: str) -> dict[str, Any]:
@@ -202,12 +200,13 @@ def by(model: Callable[[str, str], dict[str, Any] | str]) -> Answering:
 def read(stream: Stream) -> Readable:
     """A stream as a run reads it."""
     redactor = Redactor()
-    return Readable(stream=clean(stream, redactor), redactor=redactor)
+    seen = clean(stream, redactor)
+    return Readable(stream=seen, placed=seen, redactor=redactor)
 
 
-def judged(read: Readable, answers: Answering) -> list[Found]:
+def judged(read: Readable, answers: Answering, known: dict[str, Asked] | None = None) -> list[Found]:
     """A stream judged as a run judges it: cut, every segment judged, asked for what is wanted until nothing is."""
-    known: dict[str, Asked] = {}
+    known = {} if known is None else known
     for _ in range(ROUNDS):
         found, wanted = at_bench(read, known)
         if not wanted:
@@ -223,7 +222,7 @@ def at_bench(read: Readable, known: Mapping[str, Asked]) -> tuple[list[Found], l
     if bench.wanted:
         return [], bench.wanted
     found = []
-    for segment in cut(read.stream, gaps, frozenset(), Boundaries()):
+    for segment in cut(read.placed, gaps, frozenset(), Boundaries()):
         turns, after = turns_in(read.stream, segment), prompt_after(read.stream, segment)
         said, _ = bench.judge(segment.id, turns, after)
         found.append(Found(turns=turns, after=after, judged=said))
