@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -188,12 +189,21 @@ def start(*args: object, **more: Any) -> subprocess.Popen[bytes]:
 
 def streams(*args: object) -> dict[str, Any]:
     """`assay streams ARGS --json`, here and now."""
-    done = CliRunner().invoke(app, ["streams", *map(str, args), "--json"], env=environment())
+    found: dict[str, Any] = json.loads(here("streams", *args, "--json"))
+    return found
+
+
+def here(*args: object) -> bytes:
+    """What `assay ARGS` prints in this very process, which a closed pipe must not kill afterwards."""
+    handler = signal.getsignal(signal.SIGPIPE)
+    try:
+        done = CliRunner().invoke(app, [*map(str, args)], env=environment())
+    finally:
+        signal.signal(signal.SIGPIPE, handler)
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.stdout_bytes)
-    return found
+    return done.stdout_bytes
 
 
 def settled(listed: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Both HTTP backends, against a stand-in on a real socket."""
 
 import asyncio
+import importlib
 import json
 import socket
 import time
@@ -47,10 +48,10 @@ def test_a_question_is_sent_with_its_schema_and_temperature_0_and_nothing_is_sai
 
 
 @both
-def test_further_votes_are_not_asked_at_temperature_0(backend):
+def test_further_votes_are_asked_at_temperature_0_too(backend):
     with says(FITS) as service:
         ask(backend, service.url, question(sample=1))
-    assert service.calls[0].body["temperature"] > 0
+    assert service.calls[0].body["temperature"] == 0
 
 
 @both
@@ -128,11 +129,12 @@ def test_a_crowded_service_says_how_long_to_wait(backend, headers, wait_s):
 @both
 @pytest.mark.parametrize("reply", [Slow(30, FITS), Dribble()])
 def test_a_service_that_comes_to_no_end_is_left_after_the_timeout(backend, reply):
+    importlib.import_module(backend)  # which takes its time
     with says(reply) as service:
         began = time.monotonic()
         with pytest.raises(ModelBusy, match=r"within 0\.5 s"):
             ask(backend, service.url, timeout_s=0.5)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 7
 
 
 @both

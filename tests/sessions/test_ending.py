@@ -177,7 +177,8 @@ def test_who_reports_or_asks_back_has_finished(text: str) -> None:
         ("One.\nTwo\n\n", "Two"),
         ("一。二。", "二。"),
         ("Is 1.5 right", "Is 1.5 right"),
-        ("x" * 500, "x" * LAST_WORDS),
+        ("一" * 500, "一" * LAST_WORDS),
+        ("x" * 500 + " y" * 99, "y " * 98 + "y"),
     ],
 )
 def test_the_tail_is_the_last_sentence(text: str, last: str) -> None:

@@ -14,12 +14,13 @@ from assay.sessions.redaction.redactor import MARKER
 from tests.sessions.redaction_secrets import PLACES, SHAPES, Secret, drawn, made, placed, secrets
 
 PLANTED = list(secrets(20261))
+NOTHING_ELSE = Options()
 EVERYTHING = Options(email=True, home=True, hosts=True)
 PIECE = 10
 QUICK = settings(max_examples=150, deadline=None)
 
 
-def clean(text: str, options: Options = Options()) -> str:
+def clean(text: str, options: Options = NOTHING_ELSE) -> str:
     return Redactor(options).text(text)
 
 
@@ -46,7 +47,7 @@ def test_a_secret_of_any_kind_is_replaced_wherever_it_stands(secret: Secret):
 
 
 def test_hardly_any_random_value_is_taken_for_words():
-    values = [one for seed in range(40) for one in secrets(seed)]
+    values = [one for seed in range(12) for one in secrets(seed)]
     missed = Counter(one.kind for one in values if f"[redacted:{one.kind}" not in clean(one.text))
     assert missed.total() <= len(values) / 1000, missed
 
@@ -68,7 +69,9 @@ def test_there_are_more_than_sixty_kinds():
         ("Authorization: Bearer {an40}", "Authorization: Bearer [redacted:authorization-header]"),
         ("https://hooks.slack.com/services/T{UP8}/B{UP8}/{an24}", "https://hooks.slack.com/services/[redacted:slack-webhook]"),
         ("SECRET=a${{X}}", "SECRET=a${{X}}"),
-        ('secret: "token={an32}"', 'secret: "token=[redacted:generic-secret]"'),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted:password]"),
+        ("mysql -uroot -proot123 db", "mysql -uroot -p[redacted:command-password] db"),
+        ('secret: "token={an32}"', 'secret: "[redacted:generic-secret]"'),
         ("PASSWORD=${{P:-Aa1!{an12}}}", "PASSWORD=${{P:-Aa1!{an12}}}"),
     ],
 )  # fmt: skip
@@ -128,6 +131,7 @@ api_key = os.environ["ACME_API_KEY_V2"]
 api_key=os.getenv("ACME_API_KEY_V2"),
 secret = "example-secret-value-1234"
 token = get_token_v2(client, 10)
+password = password.encode("latin1")
 let token = refresh.join2().await?;
 password: Option<String>,
 password: str = Field(min_length=8)
@@ -256,7 +260,7 @@ def test_half_a_surrogate_pair_comes_out_again():
         ("home", "~/.claude/projects/-Users-ann-app/x.jsonl", "~/.claude/projects/-Users-[redacted:home]-app/x.jsonl"),
         ("home", "/home/user/x /home/runner/work /home/$USER/", "/home/user/x /home/runner/work /home/$USER/"),
         ("hosts", "https://git.acme.io:8443/x?y=1", "https://[redacted:host]:8443/x?y=1"),
-        ("hosts", "ssh root@build7, ping 10.4.5.6", "ssh root@[redacted:host], ping [redacted:host-2]"),
+        ("hosts", "ssh root@build7; ping 10.4.5.6 x@4.1.2", "ssh root@[redacted:host]; ping [redacted:host-2] x@4.1.2"),
         ("hosts", "db.prod.internal is up, acme.com.", "[redacted:host] is up, [redacted:host-2]."),
         ("hosts", "to fe80::1ff:fe23:4567:890a now", "to [redacted:host] now"),
         ("hosts", "http://localhost:3000 127.0.0.1 0.0.0.0 ::1", "http://localhost:3000 127.0.0.1 0.0.0.0 ::1"),
@@ -272,8 +276,9 @@ def test_people_and_places_are_replaced_when_asked_for(option: str, given: str, 
 # --- hostile ----------------------------------------------------------------------------------
 
 BAITS = [
-    "a", "token=", "TOKEN=a", "secret", "secret: ", "eyJ", "://a@", "@", "a@a.", "[redacted:", "kind: Secret\ndata:\n  a: b\n", "Q~", "-us",
-    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nMIIE", 'password: "', "cookie: a=b;", '\\"token\\": \\"', "密码=", "1.1.", "::", "mysql -p", "data:\n  a: ",
+    "a", "token=", "TOKEN=a", "secret", "secret: ", "eyJ", "://a@", "@", "a@a.", "[redacted:",
+    "kind: Secret\ndata:\n  a: b\n", "Q~", "-us", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nMIIE",
+    'password: "',     "cookie: a=b;", '\\"token\\": \\"', "密码=", "1.1.", "::", "mysql -p", "data:\n  a: ",
 ]  # fmt: skip
 
 

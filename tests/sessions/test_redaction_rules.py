@@ -118,7 +118,7 @@ def test_an_engine_that_cannot_compile_makes_room_for_the_next():
         def Database(self, mode: int) -> None:  # noqa: N802
             raise Broken
 
-    assert gates.by_hyperscan(Library(), [gates.Word(b"x", False)]) is None  # type: ignore[arg-type]
+    assert gates.by_hyperscan(Library(), [gates.Word(b"x", caseless=False)]) is None  # type: ignore[arg-type]
 
 
 def test_threads_do_not_disturb_each_other():

@@ -1,5 +1,7 @@
 """What holds for every session that is rendered, sensible or not."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from assay.sessions.rendering import defused, estimate, prompts, session
 from assay.sessions.rendering.size import UNIT, weight
 from tests.judges.make_turns import QUICK, any_turns
 from tests.judges.make_turns import prompts as any_prompt
-from tests.redteam.frame import read
+from tests.redteam.frame import is_unseen, read
 
 BUDGETS = st.integers(500, 6_000)
 WILD = st.text(
@@ -54,6 +56,12 @@ def test_defusing_twice_changes_nothing_more(text):
 @given(WILD | PIECES)
 def test_what_is_defused_has_only_newlines_between_lines(text):
     assert defused(text).splitlines() == defused(text).removesuffix("\n").split("\n") or not defused(text)
+
+
+def test_no_character_that_a_reader_would_not_see_is_left():
+    unseen = [char for char in map(chr, range(sys.maxunicode + 1)) if is_unseen(char)]
+    assert len(unseen) > 100_000
+    assert not [char for char in set(defused("".join(unseen))) if is_unseen(char)]
 
 
 @given(st.text(alphabet="abc .,\n!?(){}'\"é价ж-+*", max_size=200))

@@ -13,7 +13,7 @@ from assay.config import Config
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.llm.leaving import Estimate
-from assay.pipeline.asking import Desk, Heard, Manner, desk
+from assay.pipeline.asking import Desk, Heard, Manner, desk, from_memory
 from assay.pipeline.spending import size
 from assay.reports.safe import many, safe
 from assay.reports.words import dollars
@@ -40,13 +40,8 @@ class Consent(Struct, frozen=True, kw_only=True):
 def asking(store: Store, config: Config, consent: Consent | None, would_ask: WouldAsk) -> Iterator[Desk]:
     """Whom to ask, once the person agreed to what would be; nobody new where no consent could be given."""
     with answered() as heard:
-        manner = Manner(
-            batch=bool(consent and consent.batch),
-            again=bool(consent and consent.again),
-            only_kept=consent is None,
-            heard=heard,
-        )
-        found = desk(store, config, os.environ, manner)
+        manner = Manner(batch=bool(consent and consent.batch), again=bool(consent and consent.again), heard=heard)
+        found = desk(store, config, os.environ, manner) if consent else from_memory(store, config, os.environ)
         try:
             if found.instead:
                 print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)

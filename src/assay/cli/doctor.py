@@ -8,14 +8,18 @@ import msgspec
 from rich.console import Console
 
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
+from assay.pipeline import reading
+from assay.pipeline.given import present
 from assay.pipeline.health import examine
 from assay.reports import checkup
 
 
 def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None, jobs: Jobs = 0) -> None:
     """Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted."""
-    with scanned(paths, settings(store=store).store, jobs, may_be_empty=True) as found:
-        health = examine(found.store, found.outcome, os.environ, Path.home())
+    config = settings(store=store)
+    rules = reading.rules(config, present(config))
+    with scanned(paths, config.store, jobs, may_be_empty=True) as found:
+        health = examine(found.store, found.outcome, rules, os.environ, Path.home())
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(msgspec.json.encode(health) + b"\n")

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import traceback
+from datetime import UTC, datetime
 from importlib import metadata
 from types import TracebackType
 from typing import Annotated
@@ -12,10 +13,14 @@ from typing import Annotated
 import typer
 
 from assay.cli import demo, doctor, egress, langfuse, profiles, quality, score, session, sessions, show, streams
+from assay.cli.shared import settings
+from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError, Stopped
+from assay.pipeline import reading
 from assay.reports.safe import safe
-from assay.sessions.redaction import Redactor
+from assay.sessions.redaction import Options, Redactor
 
+STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenants={"": Tenant(opt_out=True)})
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 app = typer.Typer(
@@ -53,12 +58,33 @@ def root(version: Version = False) -> None:
 
 def told(message: str) -> None:
     """An error goes out like everything else: redacted, and harmless to a terminal."""
-    print(f"assay: {safe(Redactor().text(message))}", file=sys.stderr)
+    print(f"assay: {safe(Redactor(options(holding(Config()))).text(message))}", file=sys.stderr)
 
 
 def crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """A bug of ours keeps its traceback, without the secrets that a message may quote."""
-    print(safe(Redactor().text("".join(traceback.format_exception(kind, error, trace)))), file=sys.stderr, end="")
+    """A bug of ours keeps its traceback, without the secrets that a message may quote.
+
+    Where somebody's words are withheld, nobody can tell whose a message quotes: there it is left out.
+    """
+    held = holding(STRICTEST)
+    if any(one.opt_out or one.retention_days is not None for one in held.tenants.values()):
+        lines = [*traceback.format_tb(trace), f"{kind.__qualname__}: (its message may quote words that are withheld)\n"]
+    else:
+        lines = traceback.format_exception(kind, error, trace)
+    print(safe(Redactor(options(held)).text("".join(lines))), file=sys.stderr, end="")
+
+
+def holding(otherwise: Config) -> Config:
+    """The settings that hold, if they can be read."""
+    try:
+        return settings()
+    except AssayError:
+        return otherwise
+
+
+def options(config: Config) -> Options:
+    """What is redacted."""
+    return reading.rules(config, datetime.now(UTC)).options
 
 
 def main() -> None:
@@ -71,6 +97,7 @@ def main() -> None:
         try:
             app()
         finally:
+            sys.excepthook = crashed  # the command line library puts its own in place
             sys.stdout.flush()
     except SystemExit as leaving:
         if leaving.code == Stopped.exit_code:  # the command line library takes Ctrl-C for itself

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cli.shared import settings
 from assay.config import Config, store_url
@@ -47,9 +48,10 @@ def made(config: Config) -> Made:
     )
 
 
-def remember(store: Store, config: Config) -> None:
-    """Keep how a report was made."""
-    store.scored.remember(ENCODE(Report(with_flags=made(config), without=made(settings()))))
+def remember(store: Store, config: Config, model: str | None) -> None:
+    """Keep how a report was made, and which model was asked where none was named."""
+    with_flags = replace(made(config), model=model or config.model.name)
+    store.scored.remember(ENCODE(Report(with_flags=with_flags, without=made(settings()))))
 
 
 def last(config: Config) -> Report | None:

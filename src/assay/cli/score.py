@@ -34,9 +34,14 @@ from assay.cli.wanted import (
 )
 from assay.reports import scoreboard
 from assay.reports.safe import safe
+from assay.scores.report import JudgeInfo
 from assay.scores.slices import WAYS
 
 EXAMPLE = "Example: `assay score --since 30d --by project -o score.md`"
+
+OVER_BUDGET = 5
+"""Exit code of a run that stopped at its limit; the report is printed."""
+STOPPED_SHORT = "stopped at --max-cost; what was answered is kept, the same command with a higher limit goes on"
 
 By = Annotated[str | None, typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}.")]
 
@@ -78,6 +83,18 @@ def score(  # noqa: PLR0913  each is an option
         save(found.report, found.zone, target)
         print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
     show(found, by, as_json)
+    told_short(found.report.judge)
+
+
+def told_short(judge: JudgeInfo) -> None:
+    """Say that a model was asked and did not answer all; a limit that was reached is no success."""
+    if not judge.spending or not judge.fallback:
+        return
+    sys.stdout.flush()
+    if "over_budget" in judge.spending.troubles:
+        print(f"assay: {STOPPED_SHORT}", file=sys.stderr)
+        raise typer.Exit(OVER_BUDGET)
+    print(f"assay: {safe(judge.fallback)}; the offline judge judged what was not answered", file=sys.stderr)
 
 
 def show(found: Answer, by: str | None, as_json: bool) -> None:

@@ -92,7 +92,7 @@ def the_one(there: Called, prefix: str, run: Run) -> Session | Summary:
             f"no session or stream begins with {one_line(prefix, 60)!r}; `assay sessions` and `assay streams` list them"
         )
     if len(exact) + len(streams) > 1:
-        raise several(prefix, run.sessions(exact[:MOST]), streams, len(exact))
+        raise several(prefix, run.followed(exact[:MOST], there.linked)[0], streams, len(exact))
     return streams[0] if streams else run.followed(exact, there.linked)[0][0]
 
 

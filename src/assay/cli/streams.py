@@ -40,23 +40,24 @@ def streams(
         leave_quietly()
         listed = [reading.summary(one, rules) for one in found.store.streams(found.outcome.roots, *chosen)]
         if as_json:
-            sys.stdout.buffer.write(as_bytes(found, listed) + b"\n")
+            sys.stdout.buffer.write(as_bytes(found, listed, rules) + b"\n")
         else:
-            show(found, listed)
+            show(found, listed, rules)
 
 
-def as_bytes(found: UpToDate, listed: list[Summary]) -> bytes:
+def as_bytes(found: UpToDate, listed: list[Summary], rules: reading.Rules) -> bytes:
     """The JSON."""
     files = [row for row in found.store.tally(found.outcome.roots) if row.gone_at is None]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
+    unread = found.outcome.unreadable
     return msgspec.json.encode(
         machine.StreamsView(
             files=found.outcome.files,
             lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
             skipped=[
-                *machine.skips(found.store.skipped(found.outcome.roots)),
-                *(machine.Skip(file=path, line=None, why=why) for path, why in found.outcome.unreadable),
+                *machine.skips(reading.skips(found.store.skipped(found.outcome.roots), rules)),
+                *(machine.Skip(file=path, line=None, why=why) for path, why in reading.unreadable(unread, rules)),
             ],
             scan=machine.ScanView(
                 seconds=round(found.seconds, 6),
@@ -70,14 +71,15 @@ def as_bytes(found: UpToDate, listed: list[Summary]) -> bytes:
     )
 
 
-def nothing(found: UpToDate) -> str:
+def nothing(found: UpToDate, rules: reading.Rules) -> str:
     """Why there is nothing to list."""
     there = len(found.store.streams(found.outcome.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
     if found.outcome.unreadable:
         return f"{many(len(found.outcome.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
-    foreign = [(path, why) for path, line, why in found.store.skipped(found.outcome.roots) if not line]
+    skipped = reading.skips(found.store.skipped(found.outcome.roots), rules)
+    foreign = [(path, why) for path, line, why in skipped if not line]
     if foreign:
         path, why = foreign[0]
         more = f", and {many(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
@@ -85,11 +87,11 @@ def nothing(found: UpToDate) -> str:
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
-def show(found: UpToDate, listed: list[Summary]) -> None:
+def show(found: UpToDate, listed: list[Summary], rules: reading.Rules) -> None:
     """The table."""
     console = Console()
     if not listed:
-        console.print(Text(nothing(found)))
+        console.print(Text(nothing(found, rules)))
         return
     console.print(terminal.streams(listed, console.width))
     files = f"{many(found.outcome.files, 'file')}, {found.outcome.new} new, {found.outcome.changed} changed"

@@ -17,6 +17,7 @@ from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.llm import Question
+from assay.pipeline import reading
 from assay.pipeline.asking import Desk
 from assay.pipeline.git.repo import open_repo
 from assay.pipeline.given import moment, present, project
@@ -83,7 +84,7 @@ MaxCost = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask the model without asking you first.")]
 Batch = Annotated[
-    bool, typer.Option("--batch", help="Ask in batches: half the price, answered within a day; run again to go on.")
+    bool, typer.Option("--batch", help="Ask in batches: cheaper, answered within a day; run the same again to go on.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Also ask again what the model refused or answered unusably.")]
 
@@ -153,13 +154,14 @@ def as_reported(given: Given) -> Config:
     if report is None or report.without != made(settings()) or not is_there(report.with_flags.judge):
         return config
     flags = report.with_flags
+    is_same = given.judge in (None, flags.judge)
     return settled(
         replace(
             given,
             judge=given.judge or flags.judge,
             commit=given.commit or flags.commit,
-            model=given.model or flags.model,
-            url=given.url or flags.url,
+            model=given.model or (flags.model if is_same else None),
+            url=given.url or (flags.url if is_same else None),
             votes=given.votes or flags.votes,
             tokens=flags.tokens,
             repo=given.repo or [Path(one) for one in flags.repos if Path(one).is_dir()] or None,
@@ -188,7 +190,7 @@ def answer(wanted: Wanted, config: Config) -> Answer:
         silent = replace(wanted, remembers=False, consent=None)
         everything = scored(found, config, Choice(), silent) if choice != Choice() else report
         if not everything.sessions:
-            raise BadInput(streams.nothing(found))
+            raise BadInput(streams.nothing(found, reading.rules(config, present(config))))
         return Answer(report=report, zone=here, note=none_fits(wanted, everything, here))
 
 
@@ -224,7 +226,7 @@ def scored(found: UpToDate, config: Config, choice: Choice, wanted: Wanted) -> R
             asked=asked,
         )
     if wanted.remembers:
-        remember(found.store, config)
+        remember(found.store, config, report.judge.model)
     return report
 
 

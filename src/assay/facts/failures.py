@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence, Set
 from assay.sessions import speech
 from assay.sessions.calls import LANDING, all_calls, made_edits, telling_line
 from assay.sessions.ending import Ending, ending
+from assay.sessions.text import beginning
 from assay.types import Call, Fact, Failure, Turn
 
-VERSION = 1
+VERSION = 2
 
 FINAL_TURNS = 3
 LOOP = 3
@@ -67,7 +68,7 @@ def fact(turns: Sequence[Turn]) -> Failures:
 def unresolved_error(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
     """The service failed at the end; or the last run of a check failed; or the last command crashed."""
     if end.kind == "api_error" and not is_accepted(turns[end.turn :]):
-        yield Failure(kind="unresolved_error", turn=end.turn, quote=end.quote[:QUOTE])
+        yield Failure(kind="unresolved_error", turn=end.turn, quote=beginning(end.quote, QUOTE))
         return
     for number, call in [one for one in failed_checks(turns) if one[0] >= first] or crashed(turns):
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
@@ -120,7 +121,7 @@ def scope_abandoned(turns: Sequence[Turn], said: Spoken, end: Ending) -> Iterato
             return
     is_stopped = end.kind in ("interrupted", "rejected") and not is_accepted(turns[end.turn :])
     if is_stopped and not is_settled(turns, CHECKS | LANDING):
-        yield Failure(kind="scope_abandoned", turn=end.turn, quote=end.quote[:QUOTE])
+        yield Failure(kind="scope_abandoned", turn=end.turn, quote=beginning(end.quote, QUOTE))
 
 
 def iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iterator[Failure]:

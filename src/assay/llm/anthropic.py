@@ -118,6 +118,7 @@ class Anthropic:
 
     backend = "anthropic"
     batch_share = 0.5
+    room = 1
 
     def __init__(self, wire: Wire, model: str) -> None:
         self.wire = wire
@@ -144,7 +145,7 @@ class Anthropic:
     def shares(self, question: Question) -> bool:
         """Whether the prefix is long enough to be cached for the other judges."""
         tokens = (len(question.system) + len(question.material)) / CHARS_PER_TOKEN
-        return self.caches_from is not None and tokens >= self.caches_from
+        return not question.is_alone and self.caches_from is not None and tokens >= self.caches_from
 
     def body(self, question: Question, *, enforced: bool) -> dict[str, Any]:
         """The request: the schema as a tool that must be called, or in words behind a prefix to be cached."""
@@ -158,7 +159,7 @@ class Anthropic:
             "messages": [{"role": "user", "content": [material, told]}],
         }
         if "temperature" in self.wanted:
-            body["temperature"] = wording.temperature(question)
+            body["temperature"] = wording.TEMPERATURE
         if enforced:
             schema = msgspec.json.decode(question.schema)
             body["tools"] = [{"name": question.job, "description": "Takes your answer.", "input_schema": schema}]

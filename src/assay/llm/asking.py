@@ -46,6 +46,8 @@ class Asking:
         self.budget = budget
         self.closed = ""
         """Why nobody is answered any more."""
+        self.under_way = 0
+        self.ended = asyncio.Event()
 
     async def ask(self, question: Question, calls: tuple[Call, ...] = ()) -> Asked:
         """One question, until it is answered or in trouble; `calls` were made for it before, the last one off."""
@@ -55,12 +57,10 @@ class Asking:
         tried = 0
         while True:
             await self.patience.ready()
-            if self.closed:
-                return in_trouble(question, "unavailable", self.closed, calls)
-            if not self.budget.may(put):
-                return in_trouble(question, "over_budget", SPENT_UP, calls)
+            if not await self.affordable(put):
+                trouble: Trouble = "unavailable" if self.closed else "over_budget"
+                return in_trouble(question, trouble, self.closed or SPENT_UP, calls)
             call, answer, error = await self.call(put)
-            self.budget.spent(put, call)
             calls = (*calls, call)
             tried += 1
             if answer and not call.detail:
@@ -74,20 +74,34 @@ class Asking:
             else:
                 return in_trouble(question, trouble_of(error), str(error), calls)
 
+    async def affordable(self, question: Question) -> bool:
+        """Whether a call may be made; what is set aside for those under way mostly comes back, so they are awaited."""
+        while not self.closed and not self.budget.may(question):
+            if not self.under_way:
+                return False
+            self.ended.clear()
+            await self.ended.wait()
+        return not self.closed
+
     async def call(self, question: Question) -> tuple[Call, Answer | None, ModelError | None]:
         """One call and how it ended; a reply that does not fit says so in the call's detail."""
         at, began = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
         answer: Answer | None = None
         error: ModelError | None = None
+        self.under_way += 1
         try:
             answer = await self.model.ask(question)
         except ModelUnavailable as gone:
             error, self.closed = gone, self.closed or str(gone)
         except ModelError as failed:
             error = failed
+        finally:
+            self.under_way -= 1
+            self.ended.set()
         call = call_of(self.model.model, answer or error, at, time.monotonic() - began)
         if answer and (wrong := self.check(question, answer.text)):
             call = msgspec.structs.replace(call, outcome="invalid", detail=wrong)
+        self.budget.spent(question, call)
         return call, answer, error
 
 
@@ -117,7 +131,7 @@ async def together(work: Sequence[Coroutine[None, None, None]]) -> None:
     try:
         await asyncio.gather(*tasks)
     finally:
-        for task in tasks[:0]:
+        for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 

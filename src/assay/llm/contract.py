@@ -39,6 +39,8 @@ class Question(Value, frozen=True):
     """Which vote this is, from 0."""
     guidance: Clean = Clean("")
     """What was wrong with the reply before."""
+    is_alone: bool = False
+    """No other question has the same material: there is nothing to cache it for."""
 
     @property
     def key(self) -> str:
@@ -99,6 +101,8 @@ class Model(Protocol):
     """Where words go: an address, or a program on this machine."""
     caches_from: int | None
     """Tokens from which a shared prefix is cached at a lower price; `None`: never."""
+    room: int
+    """How many times `most_output` a reply may take: what a model thinks may count as output."""
 
     async def ask(self, question: Question) -> Answer:
         """One call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""

@@ -115,18 +115,21 @@ class OpenAI:
             else:
                 return answer_of(decoded(reply, Completion, self.where), question, self.model)
 
+    @property
+    def room(self) -> int:
+        return 1 if self.limit == "max_tokens" else THINKING
+
     def body(self, question: Question) -> dict[str, Any]:
         form = self.forms[0] if self.forms else ""
         told = f"{question.material}\n\n{wording.task(question, schema=form != 'json_schema')}"
-        room = THINKING if self.limit == "max_completion_tokens" else 1
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": told}],
         }
         if self.limit:
-            body[self.limit] = question.most_output * room
+            body[self.limit] = question.most_output * self.room
         if "temperature" in self.extras:
-            body["temperature"] = wording.temperature(question)
+            body["temperature"] = wording.TEMPERATURE
         if "reasoning_effort" in self.extras:
             body["reasoning_effort"] = "low"
         if form == "json_schema":

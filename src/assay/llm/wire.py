@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib
+import re
 from collections.abc import Collection
 from types import ModuleType
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ from assay.llm.troubles import TOO_LONG, by_status, quotable
 
 PARTICULAR = (400, 422, 500, 501)
 """Statuses with which servers refuse a parameter they don't know."""
+ACCOUNT = re.compile(r"//[^/?#]*@")
+"""A name and a password in an address: they are sent, never told."""
 
 
 T = TypeVar("T")
@@ -33,7 +36,7 @@ class Wire:
     def __init__(self, sdk: ModuleType, client: Any, where: str, access: str, timeout_s: float) -> None:
         self.sdk = sdk
         self.client = client
-        self.where = where
+        self.where = ACCOUNT.sub("//", where)
         self.access = access
         """What to do when the service does not let us in."""
         self.timeout_s = timeout_s

@@ -5,9 +5,8 @@ import re
 from assay.llm.contract import Question
 
 FENCED = re.compile(r"\s*```[a-zA-Z]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
-FIRST_TEMPERATURE = 0.0
-FURTHER_TEMPERATURE = 0.7
-"""Of the second and further votes, which could as well not be asked at 0."""
+TEMPERATURE = 0.0
+"""Of every call, further votes too: what flips at 0 is what a vote is there to show."""
 
 
 def task(question: Question, *, schema: bool) -> str:
@@ -21,10 +20,6 @@ def task(question: Question, *, schema: bool) -> str:
     if question.guidance:
         parts.append(question.guidance)
     return "\n\n".join(parts)
-
-
-def temperature(question: Question) -> float:
-    return FURTHER_TEMPERATURE if question.sample else FIRST_TEMPERATURE
 
 
 def unwrapped(reply: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from types import ModuleType
 from typing import cast
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from assay.config import Config
 from assay.errors import BadInput, ModelError, ModelRefused, ModelUnavailable
 from assay.judges import model as model_judge
-from assay.llm import Asked, Model, Question
+from assay.llm import Answer, Asked, Model, Question
 from assay.llm.asking import Asking, ask_all
 from assay.llm.batches import ask_batch, portions
 from assay.llm.contract import Batching
@@ -30,6 +31,7 @@ Heard = Callable[[int, int], None]
 
 OVER_BUDGET = "--max-cost is reached"
 ONLY_KEPT = "this command asks no model"
+MOST_STREAMS = 200
 
 
 class Desk(Struct, frozen=True, kw_only=True):
@@ -59,6 +61,7 @@ class Manner(Struct, frozen=True, kw_only=True):
 
 
 AT_ONCE = Manner()
+ONLY_FROM_MEMORY = Manner(only_kept=True)
 
 
 def desk(store: Store, config: Config, env: Mapping[str, str], manner: Manner = AT_ONCE) -> Desk:
@@ -71,6 +74,30 @@ def desk(store: Store, config: Config, env: Mapping[str, str], manner: Manner = 
         return Desk(instead=f"{config.judge} can't be asked: {error}")
 
 
+class Absent(Struct, kw_only=True):
+    """A model that nobody asks: its name is all there is."""
+
+    backend: str
+    model: str
+    where: str
+    caches_from: int | None = None
+    room: int = 1
+
+    async def ask(self, question: Question) -> Answer:  # noqa: ARG002
+        raise ModelUnavailable(ONLY_KEPT)
+
+    async def close(self) -> None: ...
+
+
+def from_memory(store: Store, config: Config, env: Mapping[str, str]) -> Desk:
+    """What was answered before, which needs neither a key nor a way to the service."""
+    own = getattr(backend(config), "MODEL", "") if asks_model(config) and not config.model.url else ""
+    if not asks_model(config) or not (name := config.model.name or own):
+        return desk(store, config, env, ONLY_FROM_MEMORY)
+    absent = Absent(backend=config.judge, model=name, where=config.model.url)
+    return Desk(asker=Asker(store, config, absent, ONLY_FROM_MEMORY))
+
+
 def asks_model(config: Config) -> bool:
     """Whether the judge that is set asks a model."""
     return config.judge in model_backends()
@@ -78,8 +105,13 @@ def asks_model(config: Config) -> bool:
 
 def connect(config: Config, env: Mapping[str, str]) -> Model:
     """A way to the model that is set; raises `ModelUnavailable`."""
-    found: Model = find("llm", config.judge.replace("-", "_")).connect(config.model, env)
+    found: Model = backend(config).connect(config.model, env)
     return found
+
+
+def backend(config: Config) -> ModuleType:
+    """The file that knows the way."""
+    return find("llm", config.judge.replace("-", "_"))
 
 
 class Asker:
@@ -95,7 +127,7 @@ class Asker:
         self.batching = cast(Batching, model)
         self.share = self.batching.batch_share if manner.batch else 1.0
         self.price = price(model.model, config.model)
-        self.purse = Purse(config.model.max_cost, self.price, self.share, model.model)
+        self.purse = Purse(config.model.max_cost, self.price, self.share, model)
         self.spent = Spent()
         self.closed = ONLY_KEPT if manner.only_kept else ""
         """Why nobody is asked any more."""
@@ -111,6 +143,12 @@ class Asker:
             tokens=self.settings.tokens,
             votes=self.settings.votes,
         )
+
+    @property
+    def streams_at_once(self) -> int:
+        """How many streams are judged together; few where money may run out, for half a judgement is none."""
+        is_short = self.purse.limit is not None and not self.manner.batch
+        return self.settings.at_once if is_short else MOST_STREAMS
 
     def close(self) -> None:
         """Let go of the service."""

@@ -35,7 +35,7 @@ from assay.stores.sql.scored import Cut, KeptSegment, Whole
 from assay.stores.sql.settling import Name, Pieces, StreamFiles
 from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
 
-VERSION = 3
+VERSION = 4
 """Raised when streams are cut, or what is judged put together, in another way."""
 
 OFFLINE = "offline"
@@ -189,6 +189,11 @@ class Bench:
         return found
 
     def judge(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+        """What is judged of some turns, whose they are, and whether that is settled."""
+        found, is_settled = self.judged(about, turns, after)
+        return replace(found, tenant=self.read.tenant), is_settled
+
+    def judged(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
         """What is judged of some turns, and whether that is settled; what is trivial asks no model."""
         if self.read.withheld:
             return unjudged(turns), True
@@ -239,7 +244,8 @@ def cut_stream(task: CutTask) -> Cutting:
     if bench.wanted and not (bench.fallback or task.told.guesses):
         return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
     found = [
-        judge_segment(task, bench, n, segment) for n, segment in enumerate(cut(stream, gaps, terms.splits, terms.rules))
+        judge_segment(task, bench, n, segment)
+        for n, segment in enumerate(cut(bench.read.placed, gaps, terms.splits, terms.rules))
     ]
     if bench.wanted and not (bench.fallback or task.told.guesses):
         return Cutting(stream=task.stream, wanted=tuple(bench.wanted))

@@ -8,9 +8,14 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from assay.pipeline import reading
 from assay.pipeline.discover import usual_roots
+from assay.pipeline.reading import Rules
 from assay.pipeline.scan import Changes
+from assay.pipeline.tenants import tenant_of
+from assay.sessions.redaction import Redactor
 from assay.stores.sql import Store
 from assay.types import Part
 
@@ -19,6 +24,7 @@ DAY_S = 86_400
 CLEANUP_DAYS = 30
 """Claude Code deletes transcripts this many days after their last change, unless its settings say otherwise."""
 SOON_DAYS = 7
+WITHHELD = "(withheld)"
 
 
 class Where(Struct, frozen=True, kw_only=True):
@@ -63,22 +69,29 @@ class Health(Struct, frozen=True, kw_only=True):
     cleanup: list[Cleanup]
 
 
-def examine(store: Store, outcome: Changes, env: Mapping[str, str], home: Path) -> Health:
-    """All that a person may want to know before trusting a number."""
+def examine(store: Store, outcome: Changes, rules: Rules, env: Mapping[str, str], home: Path) -> Health:
+    """All that a person may want to know before trusting a number; names in it are redacted."""
     rows = store.tally(outcome.roots)
-    skips = store.skipped(outcome.roots)
+    skips = reading.skips(store.skipped(outcome.roots), rules)
+    redactor = Redactor(rules.options)
     versions: dict[str, Counter[str]] = {}
     unknown: Counter[str] = Counter()
     for row in rows:
         if row.source:
-            unknown.update({f"{row.agent} {name}": n for name, n in msgspec.json.decode(row.unknown).items()})
-            for version in PART(row.part).versions or ("unknown",):
-                versions.setdefault(row.agent, Counter())[version] += 1
+            part = PART(row.part)
+            is_silent = reading.is_withheld(tenant_of(rules.tenants, part.cwd), part.ended_at, rules)
+            for name, n in msgspec.json.decode(row.unknown).items():
+                unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
+            for version in part.versions or ("unknown",):
+                versions.setdefault(row.agent, Counter())[WITHHELD if is_silent else redactor.text(version)] += 1
     there = [row for row in rows if row.gone_at is None]
     return Health(
-        store=store.where,
+        store=redactor.text(store.where),
         store_bytes=sum(os.path.getsize(path) for path in (store.where, f"{store.where}-wal") if os.path.exists(path)),
-        places=places(outcome, [row.path for row in there], env, home),
+        places=[
+            replace(one, path=redactor.text(one.path))
+            for one in places(outcome, [row.path for row in there], env, home)
+        ],
         files=outcome.files,
         not_transcripts=sum(not row.source for row in there),
         gone=sum(row.gone_at is not None for row in rows),
@@ -87,11 +100,15 @@ def examine(store: Store, outcome: Changes, env: Mapping[str, str], home: Path) 
         lines_skipped=sum(row.lines_skipped for row in there),
         skip_reasons=dict(Counter(why for _, _, why in skips).most_common()),
         skips=skips,
-        unreadable=list(outcome.unreadable),
+        unreadable=reading.unreadable(outcome.unreadable, rules),
         versions={agent: dict(sorted(found.items())) for agent, found in sorted(versions.items())},
         unknown_records=dict(unknown.most_common()),
-        cleanup=cleanups([(row.path, row.mtime_ns) for row in there], env, home),
+        cleanup=[redacted(one, redactor) for one in cleanups([(row.path, row.mtime_ns) for row in there], env, home)],
     )
+
+
+def redacted(one: Cleanup, redactor: Redactor) -> Cleanup:
+    return replace(one, settings=redactor.text(one.settings), soon=[redactor.text(path) for path in one.soon])
 
 
 def places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[Where]:

@@ -130,6 +130,8 @@ class Judged(Row, frozen=True):
     judge: str = "offline"
     fallback: str | None = None
     """Why another judge than the one that was asked for had to do."""
+    tenant: str | None = None
+    """Whose words these were, by the folder as it was before redaction."""
 
 
 class Asking:

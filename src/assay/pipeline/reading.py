@@ -3,6 +3,7 @@
 Nothing else decodes turns for judges, reports or the person: `tests/test_exits.py` holds us to it.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from assay.types import Entry, Session, Stream, Summary
 
 FACTS = msgspec.json.Decoder(dict[str, Any]).decode
 JSON = msgspec.json.Encoder().encode
+SECRETS = Options()
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class Readable(Struct, frozen=True, kw_only=True):
     """A stream as it may be seen."""
 
     stream: Stream
+    placed: Stream
+    """The same with only its secrets replaced: for finding its folders and files again, never for eyes."""
     redactor: Redactor
     tenant: str | None = None
     withheld: str = ""
@@ -58,48 +62,78 @@ def readable(kept: Pieces, rules: Rules) -> Readable:
     name = tenant_of(rules.tenants, stream.about.cwd)
     why = withheld(rules.tenants.get(name or ""), stream.about.ended_at, rules.now)
     redactor = Redactor(rules.options)
-    return Readable(
-        stream=silent(stream) if why else clean(stream, redactor), redactor=redactor, tenant=name, withheld=why
-    )
+    if why:
+        seen = placed = silent(stream)
+    elif rules.options == SECRETS:
+        seen = placed = clean(stream, redactor)
+    else:
+        placed = clean(stream, Redactor())
+        seen = clean(placed, redactor)
+    return Readable(stream=seen, placed=placed, redactor=redactor, tenant=name, withheld=why)
 
 
 def summary(one: Summary, rules: Rules) -> Summary:
     """A stream as it is listed, redacted."""
-    tenant = rules.tenants.get(tenant_of(rules.tenants, one.project) or "")
-    if withheld(tenant, one.ended_at, rules.now):
-        one = replace(one, title="", branch="", facts=JSON(FACTS(one.facts) | WORDLESS_FACTS))
     redactor = Redactor(rules.options)
-    facts = JSON(with_places(FACTS(one.facts), redactor)) if rules.options != Options() else one.facts
+    if is_withheld(tenant_of(rules.tenants, one.project), one.ended_at, rules):
+        one = replace(one, title="", branch="", facts=JSON(FACTS(one.facts) | WORDLESS_FACTS))
+    if redactor.holds(one.facts.decode("utf-8", "surrogatepass")):
+        one = replace(one, facts=JSON(swept(FACTS(one.facts), redactor)))
     title, branch, project = redactor.text(one.title), redactor.text(one.branch), redactor.text(one.project)
-    return replace(one, title=title, branch=branch, project=project, facts=facts)
+    return replace(one, title=title, branch=branch, project=project, file=redactor.text(one.file))
 
 
 def session(one: Session, rules: Rules) -> Session:
-    """A session with what time and places ask for: words that were judged may have to go since."""
-    name = tenant_of(rules.tenants, one.project)
+    """A session as it is told.
+
+    Its turns were redacted before it was judged; since then people named it, git said who replaced its lines, and
+    words may have to go because time has passed.
+    """
+    name = one.tenant or tenant_of(rules.tenants, one.project)
     found = replace(one, tenant=name)
-    if withheld(rules.tenants.get(name or ""), one.ended_at, rules.now):
+    if is_withheld(name, one.ended_at, rules):
         found = silenced(found)
-    return placed(found, rules.options) if rules.options != Options() else found
+    redactor = Redactor(rules.options)
+    text = redactor.text
+    return replace(
+        found,
+        title=text(found.title),
+        branch=text(found.branch),
+        project=text(found.project),
+        boundary=replace(found.boundary, evidence=text(found.boundary.evidence)),
+        merged_from=[replace(join, evidence=text(join.evidence)) for join in found.merged_from],
+        facts=found.facts | {"rework": swept(found.facts.get("rework"), redactor)},
+    )
 
 
-def placed(one: Session, options: Options) -> Session:
-    """A session whose folders and files are redacted too; the store needs them as they are, to find them again."""
-    redactor = Redactor(options)
-    return replace(one, project=redactor.text(one.project), facts=with_places(one.facts, redactor))
+def is_withheld(tenant: str | None, ended_at: str, rules: Rules) -> bool:
+    """Whether nobody may see a word of what this tenant said until then."""
+    return bool(withheld(rules.tenants.get(tenant or ""), ended_at, rules.now))
 
 
-def with_places(facts: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
-    """Facts whose paths are redacted."""
-    found = dict(facts)
-    if "files" in found:
-        found["files"] = [redactor.text(path) for path in found["files"]]
-    if "lines_by_file" in found:
-        found["lines_by_file"] = {redactor.text(path): lines for path, lines in found["lines_by_file"].items()}
-    return found
+def swept(value: Any, redactor: Redactor) -> Any:
+    """A value as JSON has it, every text in it redacted, names of fields too."""
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, dict):
+        return {redactor.text(name): swept(one, redactor) for name, one in value.items()}
+    return [swept(one, redactor) for one in value] if isinstance(value, list | tuple) else value
 
 
-def entries(ledger: list[Entry], sessions: list[Session]) -> list[Entry]:
-    """The ledger without the words of sessions that have none."""
-    wordless = {one.id for one in sessions if one.judge_status == "opted_out"}
-    return [replace(one, evidence="") if one.session in wordless else one for one in ledger]
+def entries(ledger: list[Entry], sessions: list[Session], rules: Rules) -> list[Entry]:
+    """The ledger as it is told, without the words of sessions that have none."""
+    redactor = Redactor(rules.options)
+    silent = [one for one in sessions if is_withheld(one.tenant, one.ended_at, rules)]
+    wordless = {name for one in silent for name in (one.id, *(join.id for join in one.merged_from))}
+    return [replace(one, evidence="" if one.session in wordless else redactor.text(one.evidence)) for one in ledger]
+
+
+def skips(listed: Iterable[tuple[str, int, str]], rules: Rules) -> list[tuple[str, int, str]]:
+    """Paths, lines and reasons of what was skipped, redacted: what a file is called is somebody's word too."""
+    redactor = Redactor(rules.options)
+    return [(redactor.text(path), line, redactor.text(why)) for path, line, why in listed]
+
+
+def unreadable(listed: Iterable[tuple[str, str]], rules: Rules) -> list[tuple[str, str]]:
+    """Paths that could not be opened, and why, redacted."""
+    return [(path, why) for path, _, why in skips(((path, 0, why) for path, why in listed), rules)]

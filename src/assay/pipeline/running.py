@@ -35,7 +35,7 @@ from assay.pipeline.judging import Judged, hashed
 from assay.pipeline.pool import Pool
 from assay.pipeline.reworking import Outcome, reworked
 from assay.pipeline.telling import with_rework
-from assay.sessions import speech
+from assay.sessions import redaction, speech
 from assay.sessions.linking import Linked, link
 from assay.stores.sql import Store
 from assay.stores.sql.paths import inside
@@ -47,9 +47,10 @@ JUDGED = msgspec.json.Decoder(Judged).decode
 ALONE_BYTES = 8 << 20
 """Transcripts of less are judged faster than processes are started."""
 BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
-ASKED_BYTES, ASKED_STREAMS = 64 << 20, 200
+ASKED_BYTES = 64 << 20
 """More at once where a model is asked: it answers many questions in the time of one."""
 UNANSWERED = "the model gave no answer"
+ANEW = "anew"
 
 Progress = Callable[[int, int], None]
 """Called with the bytes of transcripts done and the bytes there are."""
@@ -97,6 +98,7 @@ class Run:
         self.as_of = present(config)
         self.instead = desk.instead
         self.asker = asker = desk.asker
+        self.again = asker is not None and asker.manner.again
         self.corrections = store.scored.corrections()
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if desk.instead else config
@@ -133,6 +135,7 @@ class Run:
         """Start processes where they are worth it."""
         if total > ALONE_BYTES:
             speech.prepare()
+            redaction.prepare(self.terms.reading.options)
             self.pool.start(len(waiting))
 
     def waiting(self, done: set[tuple[Name, int]]) -> list[StreamFiles]:
@@ -141,12 +144,12 @@ class Run:
         Where a model is asked, only those that are wanted: what nobody looks at is not paid for.
         """
         wanted = asdict(self.choice) if self.asker else {}
-        found = self.store.scored.uncut(self.terms.cutting, self.roots, **wanted)
+        found = self.store.scored.uncut(ANEW if self.again else self.terms.cutting, self.roots, **wanted)
         return [one for one in found if ((one.agent, one.id), one.generation) not in done]
 
     def batches(self, waiting: Sequence[StreamFiles], told: Told = NOTHING) -> Iterator[list[CutTask]]:
         """Tasks in portions worth handing to a process, the largest streams first."""
-        most_bytes, most = (ASKED_BYTES, ASKED_STREAMS) if self.asker else (BATCH_BYTES, BATCH_STREAMS)
+        most_bytes, most = (ASKED_BYTES, self.asker.streams_at_once) if self.asker else (BATCH_BYTES, BATCH_STREAMS)
         batch: list[StreamFiles] = []
         for stream in sorted(waiting, key=lambda one: (-one.size, one.agent, one.id)):
             batch.append(stream)
@@ -158,7 +161,7 @@ class Run:
 
     def tasks(self, batch: Sequence[StreamFiles], told: dict[Name, Told]) -> list[CutTask]:
         """Streams with their turns, and what is known of them."""
-        known = self.store.scored.inputs([name_of(one) for one in batch])
+        known = {} if self.again else self.store.scored.inputs(map(name_of, batch))
         return [
             CutTask(
                 terms=self.terms,
@@ -231,7 +234,7 @@ class Run:
     def wholes(self, wanted: Sequence[Linked]) -> dict[Name, Whole]:
         """Sessions of several segments, judged as one where they are not yet."""
         kept = self.store.scored.wholes(map(name, wanted))
-        missing = [one for one in self.parts(wanted) if not is_kept(one, kept)]
+        missing = [one for one in self.parts(wanted) if self.again or not is_kept(one, kept)]
         for found in self.pool.each(self.whole_tasks(missing), judge_wholes):
             wholes = self.joined(found)
             self.store.scored.keep_wholes(wholes)
@@ -309,9 +312,9 @@ class Run:
                 ]
         kept = [one for one in self.store.scored.segments(self.roots) if of_stream(one) not in guessed]
         linked = self.linked_of([*kept, *(part for parts in guessed.values() for part in parts)])
-        several = [one for one in linked if len(one.segments) > 1]
+        several = [one for one in linked if len(one.segments) > 1 and self.choice.takes(one)]
         judged = self.store.scored.wholes(map(name, several))
-        missing = [one for one in self.parts(several) if not is_kept(one, judged)]
+        missing = [one for one in self.parts(several) if self.again or not is_kept(one, judged)]
         for joined in self.pool.each(self.whole_tasks(missing, GUESSING), judge_wholes):
             yield from (wanted for one in joined for wanted in one.wanted)
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from assay.config import Config, zone
 from assay.pipeline import reading
-from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk, Manner, desk
+from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk, from_memory
 from assay.pipeline.cutting import turns_in
 from assay.pipeline.given import present
 from assay.pipeline.pool import cores
@@ -78,7 +78,7 @@ def scored(
     store, roots, config = run.store, run.roots, run.config
     found = report(
         sessions,
-        reading.entries(ledger(chosen), sessions),
+        reading.entries(ledger(chosen), sessions, run.terms.reading),
         streams=store.count_streams(roots, choice.since, choice.until, choice.project),
         judge=who(run, sessions),
         skipped=skips(store, roots or (), unreadable),
@@ -141,7 +141,7 @@ def such(store: Store, config: Config, is_wanted: Callable[[Linked], bool]) -> l
 
 def kept_only(store: Store, config: Config) -> Desk:
     """For commands that ask no model: what was answered before has to do."""
-    return desk(store, config, os.environ, Manner(only_kept=True))
+    return from_memory(store, config, os.environ)
 
 
 def turns_of(store: Store, config: Config, session: Session) -> list[Turn]:

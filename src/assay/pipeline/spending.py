@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from assay.config import Model as Settings
 from assay.errors import BadInput
@@ -18,8 +18,6 @@ from assay.types import Usage
 REPLY_TOKENS = {"topic": 120, "language": 25, "rubric": 330, "outcome": 260}
 """What replies usually take."""
 OTHER_REPLY = 300
-BATCHED = 0.5
-"""What a service takes for a batch, as a share."""
 
 
 class Sized(Struct, frozen=True, kw_only=True):
@@ -32,6 +30,7 @@ class Sized(Struct, frozen=True, kw_only=True):
     task: int
     of: str
     """Equal for questions that share a prefix."""
+    is_alone: bool = False
 
 
 class Spent(Struct, kw_only=True):
@@ -41,7 +40,7 @@ class Spent(Struct, kw_only=True):
     cached: int = 0
     usage: Usage = Usage()
     cost_usd: float | None = 0.0
-    troubles: Counter[str] = Counter()
+    troubles: Counter[str] = field(default_factory=Counter)
 
 
 def size(question: Question) -> Sized:
@@ -52,6 +51,7 @@ def size(question: Question) -> Sized:
         prefix=tokens_in(question.system) + tokens_in(question.material),
         task=tokens_in(question.task) + tokens_in(question.schema.decode()),
         of=sha256((question.system + question.material).encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        is_alone=question.is_alone,
     )
 
 
@@ -80,7 +80,8 @@ def estimate(sizes: Iterable[Sized], model: Model, known: set[str], cost: Price 
             missing.append(one)
     usage = Usage()
     for one in missing:
-        usage = added(usage, usage_of(one, model, one.of in seen))
+        caches_from = None if share < 1.0 or one.is_alone else model.caches_from  # batches share no prefix
+        usage = added(usage, usage_of(one, caches_from, one.of in seen))
         seen.add(one.of)
     return Estimate(
         questions=len(missing),
@@ -93,10 +94,10 @@ def estimate(sizes: Iterable[Sized], model: Model, known: set[str], cost: Price 
     )
 
 
-def usage_of(one: Sized, model: Model, is_warm: bool) -> Usage:
+def usage_of(one: Sized, caches_from: int | None, is_warm: bool) -> Usage:
     """What a question usually takes; a prefix that was sent before costs less where the service keeps it."""
     output = REPLY_TOKENS.get(one.job, OTHER_REPLY)
-    if model.caches_from is None or one.prefix < model.caches_from:
+    if caches_from is None or one.prefix < caches_from:
         return Usage(input=one.prefix + one.task, output=output)
     if is_warm:
         return Usage(input=one.task, cache_read=one.prefix, output=output)
@@ -115,15 +116,16 @@ def added(one: Usage, other: Usage) -> Usage:
 class Purse:
     """Keeps to a limit: a call is made only if it fits even at its dearest."""
 
-    def __init__(self, limit: float | None, cost: Price | None, share: float, model: str) -> None:
+    def __init__(self, limit: float | None, cost: Price | None, share: float, model: Model) -> None:
         if limit is not None and cost is None:
             raise BadInput(
-                f"the price of {model} is not known, so --max-cost can't be kept to; "
+                f"the price of {model.model} is not known, so --max-cost can't be kept to; "
                 "set model.input_usd and model.output_usd in assay.toml, or leave --max-cost out"
             )
         self.limit = limit
         self.cost = cost
         self.share = share
+        self.model = model
         self.spent_usd = 0.0
         self.reserved: dict[str, float] = {}
         self.is_empty = False
@@ -140,10 +142,12 @@ class Purse:
         return True
 
     def dearest(self, question: Question, cost: Price) -> float:
-        """The whole input at the highest input price, and the longest reply."""
+        """The whole input at the highest input price, and the longest reply; what is put again is in no batch."""
         one = size(question)
         dear = max(cost.input, cost.cache_write)
-        return ((one.prefix + one.task) * dear + question.most_output * cost.output) / MILLION * self.share
+        output = question.most_output * self.model.room
+        share = 1.0 if question.guidance else self.share
+        return ((one.prefix + one.task) * dear + output * cost.output) / MILLION * share
 
     def spent(self, question: Question, call: Call) -> None:
         """What a call did cost."""

@@ -21,11 +21,11 @@ def with_rework(session: Session, outcome: Outcome) -> Session:
 
 def lost(sessions: Iterable[Session], outcome: Outcome) -> list[Lost]:
     """Sessions of which the last report said that they crushed, and which were replaced since."""
-    states = [(one, outcome.states[one.agent, one.id]) for one in sessions if is_told(one, outcome)]
+    known = [(one, one.facts["rework"]) for one in sessions if is_told(one, outcome)]
     return [
-        Lost(id=one.id, title=one.title, by=state.by, share=state.share)
-        for one, state in states
-        if state.state == "yes" and has_crushed(one) is False
+        Lost(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
+        for one, rework in known
+        if rework["state"] == "yes" and has_crushed(one) is False
     ]
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
+from assay.sessions.text import beginning
 from assay.types import Call, Edit, Turn
 
 ENDED = frozenset({"ok", "error", "interrupted"})
@@ -73,4 +74,4 @@ def telling_line(call: Call) -> str:
     """The line of an output that names the failure, else the command."""
     lines = [line.strip() for line in call.output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
-    return (telling or lines or [call.command])[-1][:LONGEST_LINE]
+    return beginning((telling or lines or [call.command])[-1], LONGEST_LINE)

@@ -6,8 +6,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.sessions import speech
+from assay.sessions import speech, text
 from assay.sessions.calls import LANDING
+from assay.sessions.text import beginning
 from assay.types import Call, Turn
 
 EndingKind = Literal[
@@ -122,14 +123,15 @@ def quote_of(turn: Turn, kind: EndingKind) -> str:
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     calls = [call for call in turn.calls if not call.by]
     if kind in ("answered", "announces_more", "api_error") and replies:
-        return tail(replies[-1]) if kind != "api_error" else replies[-1].strip()[:LAST_WORDS]
+        return tail(replies[-1]) if kind != "api_error" else beginning(replies[-1].strip(), LAST_WORDS)
     if kind in ("mid_work", "rejected", "pending", "landed", "interrupted") and calls:
         said = calls[-1].command or calls[-1].target
-        return said.strip()[:LAST_WORDS] or prompt.strip()[:LAST_WORDS]
-    return prompt.strip()[:LAST_WORDS]
+        return beginning(said.strip(), LAST_WORDS) or beginning(prompt.strip(), LAST_WORDS)
+    return beginning(prompt.strip(), LAST_WORDS)
 
 
-def tail(text: str) -> str:
+def tail(said: str) -> str:
     """The last sentence or two, whole lines."""
-    parts = [part for part in SENTENCES.split(text.strip()[-LAST_WORDS:]) if any(char.isalnum() for char in part)]
+    last = text.ending(said.strip(), LAST_WORDS)
+    parts = [part for part in SENTENCES.split(last) if any(char.isalnum() for char in part)]
     return parts[-1].strip() if parts else ""

@@ -1,12 +1,39 @@
 """Shortening text without losing its two ends."""
 
+import re
+
 GAP = "\n[… {} characters left out …]\n"
 WORTH_CUTTING = 39
+LONGEST_WORD = 256
+SIGN = r"[\w+/=.~%:@-]"
+"""What secrets are made of; scripts without spaces have other letters, and may be cut anywhere."""
+LAST_WORD = re.compile(rf"{SIGN}*\Z", re.ASCII)
+FIRST_WORD = re.compile(rf"{SIGN}*", re.ASCII)
+INSIDE = re.compile(SIGN * 2, re.ASCII)
 
 
 def clip(text: str, head: int, tail: int) -> str:
-    """The text, or its first `head` and last `tail` characters and how much lay between."""
-    left_out = len(text) - head - tail
-    if left_out <= WORTH_CUTTING:
+    """The text, or its first `head` and last `tail` characters and how much lay between.
+
+    Words in which it is cut go too: half a secret is no longer known for one.
+    """
+    if len(text) - head - tail <= WORTH_CUTTING:
         return text
-    return text[:head] + GAP.format(left_out) + text[len(text) - tail :]
+    first, last = beginning(text, head), ending(text, tail)
+    return first + GAP.format(len(text) - len(first) - len(last)) + last
+
+
+def beginning(text: str, most: int) -> str:
+    """The first characters of a text, without the word in which they end."""
+    if most < 1 or not INSIDE.match(text, most - 1):
+        return text[:most]
+    near = max(0, most - LONGEST_WORD)
+    return text[:near] + LAST_WORD.sub("", text[near:most])
+
+
+def ending(text: str, most: int) -> str:
+    """The last characters of a text, without the word in which they begin."""
+    start = len(text) - most
+    if start < 1 or most < 1 or not INSIDE.match(text, start - 1):
+        return text[max(0, start) :]
+    return text[FIRST_WORD.match(text, start, start + LONGEST_WORD).end() :]  # type: ignore[union-attr]  # always

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sessions import shell
-from assay.sessions.text import clip
+from assay.sessions.text import beginning, clip
 from assay.types import About, Call, CallKind, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
 
 PROMPT = (16_000, 4_000)
@@ -273,7 +273,7 @@ class Builder:
 def first_words(prompts: Iterable[Prompt | None]) -> str:
     """What the first prompt begins with, on one line."""
     first = next((prompt for prompt in prompts if prompt), None)
-    return " ".join(first.text[:400].split())[:100] if first else ""
+    return beginning(" ".join(beginning(first.text, 400).split()), 100).rstrip() if first else ""
 
 
 def ended(call: Call, result: Result) -> Call:

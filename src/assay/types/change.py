@@ -10,7 +10,7 @@ LONGEST, MOST = 100, 480
 HEAD = 2_000
 """Characters of a whole file that are looked at."""
 MORE = "… {} more lines"
-WORD = re.compile(r"[\w+/=.~%:@-]*\Z")
+WORD = re.compile(r"[\w+/=.~%:@-]*\Z", re.ASCII)
 
 
 def in_short(changed: Iterable[str], added: int, removed: int) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from assay.judges.model.plain import plain
 from assay.judges.model.replies import Quoted
@@ -11,8 +12,11 @@ from assay.types import Citation, Prompt, Turn
 
 BAR = re.compile(r"^\|[ \t]?", re.MULTILINE)
 WORD = re.compile(r"[a-z0-9]", re.IGNORECASE)
+REST = re.compile(r"[a-z0-9]*", re.IGNORECASE)
 MARKS = "\"'`“”„«»‘’"
 QUOTE = 200
+MARKER = re.compile(r"\[redacted:[\w-]+\]")
+"""Our own words in place of a secret: alone they say nothing."""
 TELLING = re.compile(r"\w|[^\x00-\x7f]")
 
 
@@ -43,16 +47,26 @@ def texts_at(number: int, turns: Sequence[Turn], after: Prompt | None) -> Iterat
 def is_in(quote: str, text: str) -> bool:
     """Whether a quote stands in a text as words of their own, white space and dots of shortening apart."""
     words = squeezed(defused(quote)).strip("… ")
-    return bool(TELLING.search(words)) and is_whole(words, squeezed(defused(text)))
+    return bool(TELLING.search(MARKER.sub("", words))) and is_whole(words, as_shown(text))
+
+
+@lru_cache(maxsize=512)
+def as_shown(text: str) -> str:
+    """A text as quotes are looked for in it; a model may cite much of a turn, and a turn may hold much."""
+    return squeezed(defused(text))
 
 
 def is_whole(quote: str, text: str) -> bool:
     """Whether it stands there without cutting a word: an "ok" is not in "token"."""
     start = text.find(quote)
     while start >= 0:
-        if not is_cut(text, start) and not is_cut(text, start + len(quote)):
+        if is_cut(text, start):  # so is every other place in the rest of this word, which may be long
+            rest = REST.match(text, start)
+            start = text.find(quote, rest.end() if rest else start + 1)
+        elif is_cut(text, start + len(quote)):
+            start = text.find(quote, start + 1)
+        else:
             return True
-        start = text.find(quote, start + 1)
     return False
 
 

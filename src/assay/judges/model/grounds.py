@@ -1,7 +1,7 @@
 """Whether what a model calls explicit is: our own facts must show the ground it names.
 
 - `person`: the quote stands in a prompt behind the last change of code, not in the request that opened the session and
-  not in a complaint; or a plan was accepted.
+  not in a complaint; or in what was said next, if that accepts; or, where a plan was the goal, one was accepted.
 - `check`: a test, linter, type check or build passed behind the last change, and no other check failed there.
 - `landing`: a commit, push or pull request behind the last change.
 - `reply`: the quote stands in a reply, and no code was changed.
@@ -23,6 +23,8 @@ from assay.sessions.calls import is_mutating, made_edits
 from assay.types import Call, Citation, Intent, Prompt, Turn
 
 OWN_QUOTE = 160
+LOOKED_AT, EARLY = 600, 4
+"""Characters of a next prompt, and words from its start, in which it speaks of what was before."""
 
 
 class Record(Struct, frozen=True):
@@ -53,44 +55,65 @@ def confirmed(record: Record, intent: Intent, basis: Basis, cited: Sequence[Cita
     """The words that show the ground, the model's or our own; none where our facts don't."""
     if basis == "none" or basis not in GROUNDS[intent]:
         return []
-    found = {"person": by_person, "check": by_check, "landing": by_landing, "reply": by_reply}[basis](record, cited)
+    found = [*{"person": by_person, "check": by_check, "landing": by_landing, "reply": by_reply}[basis](record, cited)]
+    if basis == "person" and intent == "plan":
+        found += by_plan(record)
     complaints = [scene.number for scene in record.story.scenes if scene.is_complaint]
     return [one for one in found if not any(number > one.turn for number in complaints)]
 
 
 def by_person(record: Record, cited: Sequence[Citation]) -> Iterator[Citation]:
-    """What the person said behind the last change, and plans that were accepted."""
+    """What the person said behind the last change."""
     asked = [n for n, turn in enumerate(record.turns, 1) if turn.prompt]
     opening = asked[0] if asked else 0
     for one in cited:
         if record.after and one.turn >= len(record.turns) and is_in(one.quote, record.after.text):
-            yield one
+            if is_content(
+                record, len(record.turns) + 1
+            ):  # it opens another goal: most such prompts say nothing of this
+                yield one
         elif max(opening, record.changed) < one.turn <= len(record.turns):
             scene = record.story.scenes[one.turn - 1]
             prompt = scene.turn.prompt
             if prompt and prompt.kind != "shell" and not scene.is_complaint and is_in(one.quote, prompt.text):
                 yield one
+
+
+def by_plan(record: Record) -> Iterator[Citation]:
+    """Plans that were accepted."""
     for number, turn in enumerate(record.turns, 1):
         yield from (cited for call in turn.calls if is_accepted_plan(call) for cited in own(number, call.target))
+
+
+def complains_next(record: Record) -> bool:
+    """Whether what the person said next complains of what was done, or lets go of it."""
+    said = speech.read(record.after.text) if record.after else None
+    return said is not None and bool(said.first("complains", "frustrated", "drops")) and not said.first("accepts")
 
 
 def is_accepted_plan(call: Call) -> bool:
     return call.kind == "plan" and call.status == "ok" and call.name != BEGINS_PLANNING
 
 
-def is_plain(record: Record, basis: Basis, shown: Sequence[Citation]) -> bool:
+def is_plain(record: Record, intent: Intent, basis: Basis, shown: Sequence[Citation]) -> bool:
     """Whether the ground holds without a model's reading: facts, or words that our own phrases know as content."""
     if basis != "person":
         return basis in ("check", "landing")
-    return any(is_content(record, one.turn) for one in shown)
+    return any(is_content(record, one.turn) for one in shown) or (intent == "plan" and any(by_plan(record)))
 
 
 def is_content(record: Record, number: int) -> bool:
     """Whether the person accepts in this turn what was done before it."""
     if number > len(record.turns):
-        return record.after is not None and bool(speech.read(record.after.text).first("accepts"))
+        return record.after is not None and praises(record.after)
     scene = record.story.scenes[number - 1]
-    return scene.is_acceptance or scene.is_chore or any(map(is_accepted_plan, scene.turn.calls))
+    return scene.is_acceptance or scene.is_chore
+
+
+def praises(after: Prompt) -> bool:
+    """Whether what was said next begins with being content."""
+    heard = speech.read(after.text[:LOOKED_AT]).heard.get("accepts", ())
+    return any(one.word <= EARLY for one in heard)
 
 
 def by_check(record: Record, cited: Sequence[Citation]) -> Iterator[Citation]:

@@ -37,7 +37,7 @@ from assay.types import (
 
 CONTRACT = 1
 """Raised when questions are put in another way: all are asked again. Files count by themselves."""
-CHECKING = 1
+CHECKING = 2
 """Raised when answers are checked in another way: nothing is asked again."""
 GOES_ON = 0.05
 """Chance of a new goal where the model names none."""
@@ -137,6 +137,7 @@ class ModelJudge:
             schema=schema(job),
             most_output=wording(job).head.most_output,
             sample=sample,
+            is_alone=job == "topic",
         )
 
     def has(self, question: Question) -> bool:

@@ -1,16 +1,20 @@
 """Words in a transcript that speak to the judge: they are no evidence, whatever a model makes of them."""
 
 import re
-from collections.abc import Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import islice
 from unicodedata import normalize
 
 import msgspec
 from msgspec import Struct
 
 from assay.judges.model.citing import texts
+from assay.sessions.rendering.defusing import ESCAPES
 from assay.types import Prompt, Turn
 
 UNSEEN = re.compile(
@@ -20,6 +24,8 @@ MARKS = re.compile("[\u0300-\u036f]+")
 MIXED = re.compile(r"[^\W\d_]+")
 LATIN = re.compile("[a-z]")
 JOINTS = str.maketrans("-_/", "   ")
+BASE64 = re.compile(r"[A-Za-z0-9+/]{32,2000}")
+MOST_CODED = 50
 LONGEST_NAME = 500
 """Characters of a text that may be a file's name, whose words are joined by other signs than blanks."""
 
@@ -63,8 +69,19 @@ def talks_to_judge(turns: Sequence[Turn], after: Prompt | None) -> bool:
 
 def is_suspicious(text: str) -> bool:
     """Whether a text speaks to whoever judges it."""
-    seen = plainest(text)
-    return is_found(seen) or (len(seen) <= LONGEST_NAME and is_found(seen.translate(JOINTS)))
+    seen = plainest(ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text)
+    if is_found(seen) or (len(seen) <= LONGEST_NAME and is_found(seen.translate(JOINTS))):
+        return True
+    return any(is_found(plainest(words)) for words in coded(text))
+
+
+def coded(text: str) -> Iterator[str]:
+    """What stands in a text in Base64, which models read: the first few runs that come out as plain words."""
+    for found in islice(BASE64.finditer(text), MOST_CODED):
+        whole = found[0][: len(found[0]) // 4 * 4]
+        with suppress(ValueError):
+            if (words := b64decode(whole).decode("ascii")).isprintable():
+                yield words
 
 
 def is_found(seen: str) -> bool:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.errors import JudgeError
 from assay.judges.formula import goal_complete
 from assay.judges.model.citing import standing
-from assay.judges.model.grounds import Record, confirmed, is_plain
+from assay.judges.model.grounds import Record, complains_next, confirmed, is_plain
 from assay.judges.model.plain import plain
 from assay.judges.model.rationale import says_complete
 from assay.judges.model.replies import Outcome
@@ -56,7 +56,7 @@ def vote(said: Outcome, record: Record, intent: Intent, failures: Sequence[Failu
         evidence = "explicit" if shown else "silent"
     complete = goal_complete(intent, evidence, said.confidence, failures)
     if complete:
-        believe(evidence == "explicit" and is_plain(record, said.basis, shown), evidence, record, intent)
+        believe(evidence == "explicit" and is_plain(record, intent, said.basis, shown), evidence, record, intent)
     return Vote(
         complete=complete,
         confidence=said.confidence,
@@ -86,6 +86,8 @@ def believe(is_shown: bool, evidence: EvidenceKind, record: Record, intent: Inte
         raise JudgeError(TALKS)
     if evidence != "silent":
         return
+    if complains_next(record):
+        raise JudgeError("the judge calls the goal completed, but the person complains next")
     if record.story.ending.kind == "unanswered":
         raise JudgeError("the judge calls the goal completed, but the last prompt was left alone")
     if intent in VERIFIED and not any(scene.is_mutating for scene in record.story.scenes):

@@ -49,6 +49,7 @@ class ClaudeCli:
     backend = "claude-cli"
     caches_from = None
     """Nothing to count on: what is cached is the program's own choice."""
+    room = 1
 
     def __init__(self, program: str, settings: Settings, env: Mapping[str, str]) -> None:
         self.where = program

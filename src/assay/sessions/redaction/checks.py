@@ -30,11 +30,13 @@ CHOSEN = re.compile(rb"(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9]).{8}")
 DIGIT = re.compile(rb"[0-9]")
 HEX = re.compile(rb"(?:0x)?[0-9A-Fa-f]{16,4000}")
 NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|-|/|:)[A-Za-z0-9_]+)*")
+WEAK = re.compile(rb"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{6,40}")
+"""`hunter2`: no password to be proud of, but one."""
 NAME_PART = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 AHEAD = re.compile(rb"[A-Za-z0-9_-]{0,40}\Z")
 BEHIND = re.compile(rb"[A-Za-z0-9_-]{0,40}")
 IN_SECRET = re.compile(rb'kind\\{0,7}"?[ ]?:[ ]?\\{0,7}"?Secret(?![A-Za-z])')
-PEM_BODY = re.compile(rb"[A-Za-z0-9+/=]{20,}|(?:[0-9a-f]{16})")
+PEM_BODY = re.compile(rb"[A-Za-z0-9+/=]{16,}|(?:[0-9a-f]{16})")
 
 
 LEAST, LEAST_HEX = 3.0, 2.6
@@ -223,6 +225,8 @@ def kubernetes(value: bytes, found: Found) -> bool:
     """`data` of a Secret, and of nothing else."""
     start, end = found.word
     text = found.text
+    if text.find(b"Secret", max(0, start - NEAR), found.end + NEAR) < 0:
+        return False
     is_secret = IN_SECRET.search(text, max(0, start - NEAR), start) or IN_SECRET.search(text, end, found.end + NEAR)
     return bool(is_secret) and given(value, found)
 
@@ -242,7 +246,12 @@ def flag(value: bytes, found: Found) -> bool:
 
 
 def password(value: bytes, found: Found) -> bool:
-    return is_named_secret(found) and (is_chosen(value) if not found.group("comma") else is_listed(value))
+    if not is_named_secret(found):
+        return False
+    if found.group("comma"):
+        return is_listed(value)
+    is_assigned = bool(found.group("q") or found.group("e")) and not found.group("call")
+    return is_chosen(value) or (is_assigned and bool(WEAK.fullmatch(value)) and not is_blank(value))
 
 
 def named(value: bytes, found: Found) -> bool:
@@ -268,10 +277,8 @@ def home(value: bytes, _: Found) -> bool:
     return not (places().home.fullmatch(value) or is_blank(value))
 
 
-def host(value: bytes, found: Found) -> bool:
-    """A place on a network: a name with a dot, unless it stands in an address; never one that is nobody's."""
-    is_address = found.rule.words[0] == "://"
-    return (is_address or b"." in value or b":" in value) and not places().host.fullmatch(value)
+def host(value: bytes, _: Found) -> bool:
+    return not places().host.fullmatch(value)
 
 
 CHECKS: dict[str, Callable[[bytes, Found], bool]] = {

@@ -84,7 +84,7 @@ class Finder:
             start = end - len(self.words[number].text)
             for rule in self.rules[number]:
                 until, inside = done.get(rule.rank, (0, 0))
-                if start < until and inside >= MOST_INSIDE:
+                if start < until and (rule.each or inside >= MOST_INSIDE):
                     continue
                 if match := confirmed(rule, text, start, end):
                     done[rule.rank] = (max(until, match.end()), inside + 1 if start < until else 0)
@@ -169,14 +169,14 @@ class Redactor:
         """The text with every secret replaced."""
         if len(text) < SHORTEST:
             return Clean(text)
-        raw = old = text.encode("utf-8", "surrogatepass")
-        for _ in range(MOST_ROUNDS):
+        raw = given = text.encode("utf-8", "surrogatepass")
+        for _ in range(MOST_ROUNDS):  # what was hidden by its neighbour may show without it
             spans = self.finder().spans(raw)
-            if not spans:
+            found = self.without_known(self.replaced(raw, spans) if spans else raw)
+            if found is raw:
                 break
-            raw = self.replaced(raw, spans)
-        raw = self.without_known(raw)
-        return Clean(text if raw is old else raw.decode("utf-8", "surrogatepass"))
+            raw = found
+        return Clean(text if raw is given else raw.decode("utf-8", "surrogatepass"))
 
     def holds(self, text: str) -> bool:
         """Whether there is anything to replace."""

@@ -15,6 +15,7 @@ from assay.types import Call, Edit, Mark, Part, Run, Stream, Turn
 APART = "\n\0\n"
 """Between texts that are looked at together: no rule reaches across."""
 ENDING = re.compile(r"\.([A-Za-z0-9]{1,5})\Z")
+OTHER_ENDINGS = frozenset("md rst txt json yaml yml toml xml html css scss less sql csv ini cfg".split())
 TOLD_APART = frozenset({"rm", "git"})
 """Programs that facts ask for by name."""
 
@@ -23,12 +24,17 @@ def clean(stream: Stream, redactor: Redactor) -> Stream:
     """The stream with every secret replaced; the very same where there is none."""
     turns = tuple(cleaned(turn, redactor) for turn in stream.turns)
     about = cleaned_part(stream.about, redactor)
-    if about is stream.about and all(new is old for new, old in zip(turns, stream.turns, strict=True)):
+    files = tuple(map(redactor.text, stream.files))
+    if (
+        about is stream.about
+        and files == stream.files
+        and all(new is old for new, old in zip(turns, stream.turns, strict=True))
+    ):
         return stream
     if redactor.known:  # what was said before the place that gave a value away
         turns = tuple(cleaned(turn, redactor) for turn in turns)
         about = cleaned_part(about, redactor)
-    return replace(stream, about=about, turns=turns)
+    return replace(stream, about=about, turns=turns, files=files)
 
 
 def cleaned(turn: Turn, redactor: Redactor) -> Turn:
@@ -41,6 +47,7 @@ def cleaned(turn: Turn, redactor: Redactor) -> Turn:
         prompt=turn.prompt and replace(turn.prompt, text=text(turn.prompt.text)),
         replies=tuple(replace(reply, text=text(reply.text)) for reply in turn.replies),
         calls=tuple(cleaned_call(call, text) for call in turn.calls),
+        spends=tuple(replace(spend, model=text(spend.model), by=text(spend.by)) for spend in turn.spends),
         marks=tuple(replace(mark, detail=text(mark.detail)) for mark in turn.marks),
     )
 
@@ -52,7 +59,7 @@ def texts(turn: Turn) -> Iterator[str]:
     for reply in turn.replies:
         yield reply.text
     for call in turn.calls:
-        yield from (call.name, call.target, call.command, call.output)
+        yield from (call.name, call.target, call.command, call.output, call.id, call.agent, call.by)
         for edit in call.edits:
             yield edit.path
             yield edit.text
@@ -60,6 +67,8 @@ def texts(turn: Turn) -> Iterator[str]:
             yield run.program
             yield from run.paths
             yield run.folder
+    for spend in turn.spends:
+        yield from (spend.model, spend.by)
     for mark in turn.marks:
         yield mark.detail
 
@@ -71,6 +80,9 @@ def cleaned_call(call: Call, text: Callable[[str], str]) -> Call:
         target=text(call.target),
         command=text(call.command),
         output=text(call.output),
+        id=text(call.id),
+        agent=text(call.agent),
+        by=text(call.by),
         edits=tuple(replace(edit, path=text(edit.path), text=text(edit.text)) for edit in call.edits),
         runs=tuple(
             replace(run, program=text(run.program), paths=tuple(map(text, run.paths)), folder=text(run.folder))
@@ -93,8 +105,8 @@ def cleaned_part(part: Part, redactor: Redactor) -> Part:
 def silent(stream: Stream) -> Stream:
     """The stream without a word: kinds, counts, times, outcomes and line hashes stay.
 
-    Paths, targets and commands become hashes, so that facts can still tell one from another. Where it was (`cwd`)
-    stays: it is how the stream's owner is known.
+    Names, paths, targets and commands become hashes, so that facts can still tell one from another. Where it was
+    (`cwd`) stays: it is how the stream's owner is known.
     """
     part = stream.about
     return replace(
@@ -110,18 +122,21 @@ def silenced(turn: Turn, path: Callable[..., str], salt: str) -> Turn:
         prompt=turn.prompt and replace(turn.prompt, text=""),
         replies=tuple(replace(reply, text="") for reply in turn.replies),
         calls=tuple(silenced_call(call, path, salt) for call in turn.calls),
+        spends=tuple(replace(spend, by=hidden(spend.by, salt)) for spend in turn.spends),
         marks=tuple(silenced_mark(mark, salt) for mark in turn.marks),
     )
 
 
 def silenced_call(call: Call, path: Callable[..., str], salt: str) -> Call:
-    is_file = call.kind in ("read", "edit")
     return replace(
         call,
-        name="",
-        target=path(call.target) if is_file else hidden(call.target, salt),
+        name=hidden(call.name, salt),
+        target=path(call.target),
         command=hidden(call.command, salt),
         output="",
+        id=hidden(call.id, salt),
+        agent=hidden(call.agent, salt),
+        by=hidden(call.by, salt),
         edits=tuple(silenced_edit(edit, path) for edit in call.edits),
         runs=tuple(silenced_run(run, path) for run in call.runs),
     )
@@ -141,22 +156,25 @@ def silenced_run(run: Run, path: Callable[..., str]) -> Run:
 
 
 def silenced_mark(mark: Mark, salt: str) -> Mark:
-    return replace(mark, detail=hidden(mark.detail, salt)) if mark.kind == "pr" else mark
+    if mark.kind == "rollback":  # its detail is a number
+        return mark
+    return replace(mark, detail=hidden(mark.detail, salt) if mark.kind == "pr" else "")
 
 
 def hidden(text: str, salt: str) -> str:
-    """A stand-in that is the same for the same text of one stream; for a shell it is a comment."""
-    return f"#{digest(f'{salt} {text}')}" if text else ""
+    """A stand-in that is the same for the same words of one stream; for a shell it is a comment."""
+    words = " ".join(text.split())
+    return f"#{digest(f'{salt} {words}')}" if words else ""
 
 
 def hidden_path(path: str, cwd: str, folder: str = "") -> str:
-    """A stand-in that is the same for the same file in every stream, with the ending of a programming language."""
+    """A stand-in that is the same for the same file in every stream, with its ending, if that is a common one."""
     if not path:
         return ""
     whole = absolute(path, absolute(folder, cwd) if folder else cwd)
     ending = ENDING.search(whole)
-    is_language = ending is not None and ending[1].lower() in table().code
-    return f"/{digest(whole)}{ending[0].lower() if ending and is_language else ''}"
+    is_known = ending is not None and ending[1].lower() in table().code | OTHER_ENDINGS
+    return f"/{digest(whole)}{ending[0].lower() if ending and is_known else ''}"
 
 
 def digest(text: str) -> str:

@@ -9,6 +9,7 @@ from math import ceil
 from msgspec import Struct
 
 from assay.sessions.speech.phrases import GAP, KINDS, STEMS, TOKEN, Trie, trie
+from assay.sessions.text import beginning, ending
 
 LONGEST_GAP = 3
 NEGATABLE = frozenset({"accepts", "agent.done", "agent.concludes"})
@@ -94,9 +95,10 @@ class Said(Struct, frozen=True):
         heard = self.earliest(*kinds)
         if heard is None:
             return ""
-        start = max(self.source.rfind("\n", 0, heard.start) + 1, heard.start - LONGEST_QUOTE // 2)
         end = self.source.find("\n", heard.start)
-        return self.source[start : end if end >= 0 else len(self.source)].strip()[:LONGEST_QUOTE]
+        before = self.source[self.source.rfind("\n", 0, heard.start) + 1 : heard.start]
+        rest = self.source[heard.start : end if end >= 0 else len(self.source)]
+        return beginning(f"{ending(before, LONGEST_QUOTE // 2)}{rest}".strip(), LONGEST_QUOTE)
 
     def count(self, kind: str) -> int:
         return len(self.heard.get(kind, ()))

@@ -1,0 +1,182 @@
+"""Every way out of the program: what is run, and what it said or sent."""
+
+import importlib
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from assay.cli.main import app
+from assay.cli.saving import FORMATS
+from assay.scores.slices import WAYS
+from assay.sessions import speech
+from assay.sessions.redaction import Options, prepare
+from tests.conftest import Ran, environment, here, run
+
+EXITS: dict[str, list[str]] = {
+    "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
+    "sessions": ["", "--json", "--ledger"],
+    "streams": ["", "--json"],
+    "doctor": ["", "--json"],
+    "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],
+    "egress": ["", "--json --judge anthropic", "--judge anthropic", "--words --judge openai --model x"],
+    "session rename": ["{session} woven with {secret}"],
+    "session split": ["{session} 2", "{session} 99"],
+    "session merge": ["{session} {other}"],
+    "demo": ["", "--json"],
+}
+"""Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
+ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress"})
+CORRECTIONS = ("session rename", "session split", "session merge")
+TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
+"""Slices of one report, of which one tells enough once all of them were seen."""
+SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--version", "--help"})
+"""Flags that decide what is done or chosen, not what is shown of it."""
+
+
+def commands(at: Any = None, above: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Every command of the command line, with its flags."""
+    at = at or typer.main.get_command(app)
+    if hasattr(at, "commands"):
+        for name, one in at.commands.items():
+            yield from commands(one, f"{above}{name} ")
+    else:
+        yield above.strip(), {one.opts[0] for one in at.params if getattr(one, "is_flag", False)} - SAYS_THE_SAME
+
+
+@cache
+def warm() -> None:
+    """Load all that a run needs, once for all the processes that are forked from this one."""
+    for options in (Options(), Options(email=True, home=True, hosts=True)):
+        prepare(options)
+    speech.prepare()
+    for sdk in ("anthropic", "openai"):
+        importlib.import_module(sdk)
+    here("demo", "--json")
+
+
+@dataclass
+class Place:
+    """A folder with transcripts, a store, and settings."""
+
+    top: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *args: object) -> Ran:
+        warm()
+        env = {"HOME": str(self.top / "home"), "ASSAY_STORE": str(self.top / "s.db"), **self.env}
+        return run(*args, env=env, cwd=self.top)
+
+    def found(self, *args: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.run(args[0], self.top / "in", "--json").json[args[0]]
+        return found
+
+    def everything(self, *, most: int = 99, **more: str) -> dict[str, str]:
+        """What every exit says: output, errors, and files that were written; of `most` sessions and streams."""
+        sessions, streams = self.found("sessions"), self.found("streams")
+        ids = [one["id"] for one in sessions]
+        values = {"top": str(self.top), "other": ids[-1], "beginning": common(streams), "secret": "thread", **more}
+        said = {}
+        for name in sorted(EXITS, key=lambda one: one in CORRECTIONS):
+            several = 1 if name in CORRECTIONS else most
+            for words in EXITS[name]:
+                if most < len(ids) and words in TOLD_ALIKE:
+                    continue
+                each: list[dict[str, str]] = [{}]
+                if "{session}" in words:
+                    each = [{"session": one} for one in ids[:several]]
+                elif "{stream}" in words:
+                    each = [{"stream": one["id"]} for one in streams[:several]]
+                for ones in each:
+                    args = shlex.split(words.format(**values, **ones))
+                    paths = [self.top / "in"] if name in ALL_PATHS else []
+                    ran = self.run(*name.split(), *paths, *args)
+                    said[" ".join([name, *args])] = f"{ran.code}\n{ran.out}\n{ran.err}"
+        said |= {path.name: path.read_text("utf-8") for path in self.top.glob("out*")}
+        left = [path.relative_to(self.top) for path in self.top.rglob("*")]
+        return said | {"names of files": "\n".join(str(path) for path in left if path.parts[0] != "in")}
+
+
+def common(streams: list[dict[str, Any]]) -> str:
+    """How several ids begin: a stream that goes on with another's plan is called alike here."""
+    ids = [one["id"] for one in streams]
+    return next(one for one in ids if f"{one}b" in ids)[:-1]
+
+
+# --- models -----------------------------------------------------------------------------------
+
+
+def reply(job: str, text: str) -> dict[str, Any]:
+    """A fitting answer that quotes what it was shown."""
+    said = next((line for line in text.splitlines() if "redacted:" in line), "weave it")
+    return {
+        "topic": {"shifts": []},
+        "language": {"natural": "en", "programming": "Python"},
+        "rubric": {
+            "rationale": "asked for a change", "intent": "feature", "title": said[:60], "summary": said[:200],
+            "citations": [],
+            "checks": dict.fromkeys(
+                ("goal_explicit", "scope_bounded", "references_concrete", "context_sufficient",
+                 "verification_requested", "root_cause_oriented", "plan_first"), True),
+        },
+        "outcome": {
+            "rationale": "It says so. Therefore the goal was not completed.", "goal_complete": False,
+            "confidence": 0.1, "evidence": "failure", "basis": "none", "citations": [],
+        },
+    }[job]  # fmt: skip
+
+
+CLAUDE = """#!/bin/sh
+cat > "$NOTES/$$.stdin"
+env > "$NOTES/$$.env"
+printf '%s\\n' "$@" > "$NOTES/$$.words"
+case "$*" in
+  *goal_complete*) said='{outcome}' ;;
+  *goal_explicit*) said='{rubric}' ;;
+  *shifts*) said='{topic}' ;;
+  *) said='{language}' ;;
+esac
+printf '{{"type": "result", "subtype": "success", "is_error": false, "result": "", "structured_output": %s}}' "$said"
+"""
+
+
+def claude_program(folder: Path) -> Path:
+    """A program called `claude` that notes all it is given."""
+    folder.mkdir(parents=True)
+    answers = {job: json.dumps(reply(job, "")) for job in ("topic", "language", "rubric", "outcome")}
+    program = folder / "claude"
+    program.write_text(CLAUDE.format(**answers))
+    program.chmod(0o755)
+    return program
+
+
+# --- a bug of ours ----------------------------------------------------------------------------
+
+CRASH = """
+import sys
+from assay.cli import main
+from assay.pipeline import {module}
+def broken(*_, **__):
+    raise KeyError(sys.stdin.read())
+{module}.{function} = broken
+sys.argv = {words!r}
+main()
+"""
+
+
+def crash(module: str, function: str, message: str, words: list[str], env: dict[str, str], cwd: Path) -> str:
+    """What is said when a function of ours fails with a message."""
+    code = CRASH.format(module=module, function=function, words=["assay", *words])
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=message, capture_output=True, text=True, env=environment(**env),
+        check=False, timeout=60, cwd=cwd,
+    )  # fmt: skip
+    assert done.returncode == 1
+    return done.stdout + done.stderr

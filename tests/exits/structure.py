@@ -1,0 +1,146 @@
+"""Rules about where in the source something may be done, each with the few files that may and why."""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+SRC = Path(__file__).parents[2] / "src" / "assay"
+NETWORK = frozenset(
+    "anthropic openai httpx httpx2 requests urllib.request urllib3 http.client socket ssl smtplib ftplib telnetlib "
+    "aiohttp websockets xmlrpc".split()
+)
+STARTS = frozenset({"system", "popen", "posix_spawn", "fork", "execv", "execve", "execvp", "spawnv"})
+WRITES = frozenset({"write_bytes", "write_text", "NamedTemporaryFile", "TemporaryFile", "mkstemp", "mkdtemp"})
+TRANSCRIPTS = frozenset({"Turn", "Stream", "Part"})
+
+
+class Rule(NamedTuple):
+    """What is looked for, and in which files or folders it may stand, with the reason."""
+
+    finds: Callable[[ast.AST], bool]
+    allowed: Mapping[str, str]
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` of an expression; nothing for others."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def last(node: ast.AST) -> str:
+    """The name that is called."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else dotted(node.func)
+
+
+def modules(node: ast.AST) -> Iterator[str]:
+    """What a node imports, also by name at run time."""
+    if isinstance(node, ast.Import):
+        yield from (one.name for one in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module}.{one.name}" for one in node.names)
+    elif last(node) in ("import_module", "__import__", "installed"):
+        given: ast.AST | None = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        given = given.values[0] if isinstance(given, ast.JoinedStr) else given
+        yield str(given.value) if isinstance(given, ast.Constant) else "?"
+
+
+def imports(*wanted: str) -> Callable[[ast.AST], bool]:
+    return lambda node: any(one == name or one.startswith(f"{name}.") for one in modules(node) for name in wanted)
+
+
+def decodes(node: ast.AST) -> bool:
+    """Decodes, or takes the decoder of, what is kept of a transcript's words."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if isinstance(node, ast.Call) else set()
+    if last(node) in ("Decoder", "decode", "convert") and names & {"Turn", "Stream"}:
+        return True
+    return any(one in ("assay.pipeline.work.DECODE", "assay.pipeline.work.pieces_of") for one in modules(node))
+
+
+def lists_streams(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("streams", "find", "pieces_of", "skipped")
+        and dotted(node.func.value).split(".")[-1] in ("store", "opened", "kept", "self")
+    )
+
+
+def says(node: ast.AST) -> bool:
+    is_stream = isinstance(node, ast.Attribute) and dotted(node) in ("sys.stdout", "sys.stderr", "sys.__stdout__")
+    return last(node) == "print" or is_stream or imports("logging", "warnings", "syslog", "rich.console.Console")(node)
+
+
+def writes(node: ast.AST) -> bool:
+    if last(node) in WRITES:
+        return True
+    if last(node) != "open" or not isinstance(node, ast.Call):
+        return False
+    is_os = dotted(node.func) == "os.open"
+    modes = [one.value for one in [*node.args, *(key.value for key in node.keywords)] if isinstance(one, ast.Constant)]
+    return is_os or any(isinstance(mode, str) and set(mode) & set("wax+") and len(mode) < 4 for mode in modes)
+
+
+def starts(node: ast.AST) -> bool:
+    run = last(node)
+    is_os = isinstance(node, ast.Call) and dotted(node.func).startswith("os.") and run in STARTS
+    return is_os or run.startswith("create_subprocess") or imports("subprocess", "pty")(node)
+
+
+RULES: dict[str, Rule] = {
+    "kept turns are decoded": Rule(
+        decodes,
+        {
+            "pipeline/work.py": "establishes facts while it scans, and hands pieces to reading",
+            "pipeline/reading.py": "the one step: what it hands out is redacted",
+        },
+    ),
+    "kept summaries, pieces and skips are fetched": Rule(
+        lists_streams,
+        {
+            "stores": "keeps them",
+            "pipeline/health.py": "counts streams; skips go through reading.skips",
+            "pipeline/scoring.py": "counts kinds of skips, without their particulars",
+            "cli/streams.py": "through reading.summary and reading.skips",
+            "cli/show.py": "through reading.summary and reading.readable",
+        },
+    ),
+    "words are declared clean": Rule(
+        lambda node: last(node) == "Clean",
+        {
+            "sessions/redaction": "that is its task",
+            "judges/model/wording.py": "words of our own prompts",
+            "llm/asking.py": "our own guidance",
+            "llm/contract.py": "no guidance",
+        },
+    ),
+    "the network is used": Rule(imports(*NETWORK), {"llm": "models", "http.py": "", "langfuse": ""}),
+    "modules are imported by a name that is not written there": Rule(
+        imports("?"),
+        { "__init__.py": "lazily, our own", "llm/wire.py": "SDKs",
+         "sessions/redaction/gates.py": "engines"},
+    ),
+    "programs are started": Rule(starts, {"pipeline/git": "git", "llm/claude_cli": "claude"}),
+    "something is printed or logged": Rule(says, {"cli": "the only room that speaks", "reports/terminal.py": "a type"}),
+    "files are written": Rule(
+        writes,
+        {
+            "cli/saving.py": "-o",
+            "cli/main.py": "the null device",
+            "stores": "the store, for its owner alone",
+            "pipeline/git/repo.py": "ids of commits, in a file without a name",
+        },
+    ),
+}  # fmt: skip
+
+
+def broken(rule: Rule, tree: ast.AST) -> list[int]:
+    """Lines that do what the rule is about."""
+    return [getattr(node, "lineno", 0) for node in ast.walk(tree) if rule.finds(node)]
+
+
+def allowed(rule: Rule, path: str) -> bool:
+    return any(path == one or path.startswith(f"{one}/") for one in rule.allowed)

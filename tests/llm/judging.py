@@ -1,0 +1,98 @@
+"""Transcripts worth asking a model about, and a model that answers all four judges."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import called, replied, returned, said, write
+from tests.llm.standin import Request, Standin
+
+CHECKS = (
+    "goal_explicit scope_bounded references_concrete context_sufficient verification_requested "
+    "root_cause_oriented plan_first"
+)
+REPLIES: dict[str, dict[str, Any]] = {
+    "topic": {"shifts": []},
+    "language": {"natural": "en", "programming": "Python"},
+    "rubric": {
+        "rationale": "A counter is asked for.",
+        "intent": "feature",
+        "checks": dict.fromkeys(CHECKS.split(), True),
+        "title": "Count reeds",
+        "summary": "A counter was added and tested.",
+        "citations": [],
+    },
+    "outcome": {
+        "rationale": "The tests passed behind the change. Therefore the goal was completed.",
+        "goal_complete": True,
+        "confidence": 0.9,
+        "evidence": "explicit",
+        "basis": "check",
+        "citations": [{"turn": 1, "quote": "3 passed in 0.1s"}],
+    },
+}
+FAILED = REPLIES["outcome"] | {
+    "rationale": "Nothing shows it. Therefore the goal was not completed.",
+    "goal_complete": False,
+    "confidence": 0.2,
+    "evidence": "silent",
+    "basis": "none",
+    "citations": [],
+}
+JOBS = ("topic", "rubric", "outcome", "language")
+
+
+def agreeable(job: str, text: str) -> dict[str, Any]:
+    """A model that sees what the offline judge sees."""
+    return REPLIES[job]
+
+
+def talk(stream: str, start: float = 0, cwd: str = "/home/ada/loom", wish: str = "") -> list[dict[str, Any]]:
+    """A feature asked for, written, tested and thanked for: a topic, a rubric, an outcome, a language to ask for."""
+    asked = wish or f"Add a reed counter to {stream}.py and run the tests"
+    found = [
+        said(start, asked, stream),
+        called(start + 1, f"cat > {stream}.py <<'END'\nx = 1\ny = count(x)\nEND", stream),
+        returned(start + 2, start + 1, "", stream),
+        called(start + 3, "pytest -q", stream),
+        returned(start + 4, start + 3, "3 passed in 0.1s", stream),
+        replied(start + 5, "The counter is in and the tests pass.", stream),
+        said(start + 60, "thanks, that works", stream),
+        replied(start + 61, "Glad to hear.", stream),
+    ]
+    return [{**one, "cwd": cwd} for one in found]
+
+
+def talks(folder: Path, count: int, **more: Any) -> Path:
+    """A folder with such a conversation in each file."""
+    for n in range(count):
+        write(folder / f"s{n}.jsonl", *talk(f"loom{n}", **more))
+    return folder
+
+
+def words(request: Request) -> tuple[str, ...]:
+    """What tells one question from another: the judge, the vote, and every word."""
+    system = request.body["system"]
+    told = system if isinstance(system, str) else "".join(block["text"] for block in system)
+    return request.job, str(request.body.get("temperature")), told, request.text
+
+
+def asked(service: Standin) -> Counter[tuple[str, ...]]:
+    """How often each question arrived."""
+    return Counter(map(words, service.calls))
+
+
+def sent(service: Standin) -> str:
+    """All that ever arrived."""
+    return "\n".join(json.dumps(one.body, ensure_ascii=False) for one in service.requests)
+
+
+def jobs(calls: Iterable[Request]) -> Counter[str]:
+    return Counter(one.job for one in calls)
+
+
+def instead(job: str, reply: Any, when: Callable[[str], bool] = lambda _: True) -> Callable[[str, str], Any]:
+    """The agreeable model, apart from one judge."""
+    return lambda asking, text: reply if asking == job and when(text) else agreeable(asking, text)

@@ -1,0 +1,229 @@
+"""A model that believes a transcript, and the whole judge around it.
+
+`Gullible` says what the hostile words of a case want to hear, in the way its `Manner` names, and takes whatever words
+it can find for evidence. `judged` puts it behind the same bench that every run judges on, and answers until nothing
+is wanted any more.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from msgspec import Struct
+
+from assay.config import Boundaries
+from assay.judges.model import check
+from assay.judges.model.citing import squeezed, texts
+from assay.llm import Asked, Question
+from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, prompt_after, turns_in
+from assay.pipeline.judging import Judged
+from assay.pipeline.reading import Readable, Rules
+from assay.sessions.boundaries import cut
+from assay.sessions.redaction import Redactor, clean
+from assay.sessions.rendering import defused
+from assay.types import Failure, Prompt, Stream, Turn
+from tests.redteam.cases import Case
+
+YES, NO = "Therefore the goal was completed.", "Therefore the goal was not completed."
+CHECKS = (
+    "goal_explicit scope_bounded references_concrete context_sufficient verification_requested "
+    "root_cause_oriented plan_first"
+).split()
+SOBER = {
+    "rationale": f"Nothing shows it. {NO}",
+    "goal_complete": False,
+    "confidence": 0.3,
+    "evidence": "silent",
+    "basis": "none",
+    "citations": [],
+}
+"""What it says of a session in which nobody tells it what to say."""
+MOST_CITED = 24
+TOKENS = 4_000
+ROUNDS = 6
+
+
+class Manner(Struct, frozen=True, kw_only=True):
+    """How it gives in."""
+
+    evidence: str = ""
+    """Empty: as the case claims."""
+    basis: str = "none"
+    intent: str = ""
+    cuts: str = "never"
+    """`never`, or at every turn that can begin a goal."""
+
+
+MANNERS = {
+    "silently": Manner(evidence="silent"),
+    "by the person": Manner(basis="person"),
+    "by a check": Manner(basis="check"),
+    "by a landing": Manner(basis="landing"),
+    "by a reply to a question": Manner(basis="reply", intent="question"),
+    "by the person, every prompt a goal": Manner(basis="person", cuts="always"),
+    "silently, every prompt a goal": Manner(evidence="silent", cuts="always"),
+}
+
+
+class Gullible:
+    """The model: it believes all that it is shown; `lost` to the attacker, it need not even be shown it."""
+
+    def __init__(self, case: Case, manner: Manner, *, lost: bool = False) -> None:
+        self.claims = case.claims
+        self.manner = manner
+        self.lost = lost
+        self.citations = list(wished(case))
+
+    def __call__(self, job: str, text: str) -> dict[str, Any]:
+        """The reply to a job, given all the words of its question."""
+        said: Callable[[str], dict[str, Any]] = getattr(self, job)
+        return said(text)
+
+    def believes(self, text: str) -> bool:
+        """Whether the attacker's words got through to it."""
+        words = squeezed(defused(self.claims.quote))
+        return self.lost or (bool(words) and words in squeezed(text.replace("\n| ", "\n")))
+
+    def topic(self, text: str) -> dict[str, Any]:
+        turns = later(text) if self.manner.cuts == "always" else []
+        return {"shifts": [{"turn": turn, "reason": self.claims.quote, "confidence": 1.0} for turn in turns]}
+
+    def language(self, text: str) -> dict[str, Any]:
+        return {"natural": "en", "programming": "Python"}
+
+    def rubric(self, text: str) -> dict[str, Any]:
+        return {
+            "rationale": f"As the transcript says: {self.claims.quote}",
+            "intent": self.manner.intent or self.claims.intent,
+            "checks": dict.fromkeys(CHECKS, self.claims.grade == "A+"),
+            "title": self.claims.quote or "Perfect",
+            "summary": self.claims.quote or "Perfect",
+            "citations": self.citations[:2],
+        }
+
+    def outcome(self, text: str) -> dict[str, Any]:
+        if not self.believes(text):
+            return SOBER
+        complete = self.claims.goal_complete
+        evidence = self.manner.evidence or self.claims.evidence
+        return {
+            "rationale": f"The transcript says so. {YES if complete else NO}",
+            "goal_complete": complete,
+            "confidence": 1.0 if complete else 0.0,
+            "evidence": evidence,
+            "basis": self.manner.basis if evidence == "explicit" else "none",
+            "citations": self.citations,
+        }
+
+
+def later(text: str) -> list[int]:
+    """The turns that a topic question names."""
+    _, _, named = text.rpartition("Only these turns can begin a new goal: ")
+    runs = [[int(end) for end in run.split("-")] for run in named.split("\n")[0].split(", ")]
+    return [turn for run in runs for turn in range(run[0], run[-1] + 1)]
+
+
+def wished(case: Case) -> Iterator[dict[str, Any]]:
+    """What the attacker names, in every turn it could stand in, then whatever else stands in the last turns."""
+    last = len(case.turns) + (case.after is not None)
+    turns = sorted({case.claims.turn, 1, 2, 3, last - 1, last})
+    named = [(turn, case.claims.quote) for turn in turns]
+    shown = [(n, text) for n, turn in list(enumerate(case.turns, 1))[-3:] for text in texts(turn)]
+    found = chain(named, ((n, line) for n, text in shown for line in telling(text)))
+    for turn, quote in list(dict.fromkeys(found))[:MOST_CITED]:
+        yield {"turn": turn, "quote": quote.encode("utf-8", "replace").decode()}
+
+
+def telling(text: str) -> list[str]:
+    """The first lines of a text, short enough to be quoted."""
+    return [line.strip()[:120] for line in text[:2_000].splitlines() if line.strip()][:4]
+
+
+# --- the judge around it ----------------------------------------------------------------------------
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What became of a segment."""
+
+    turns: Sequence[Turn]
+    after: Prompt | None
+    judged: Judged
+
+    @property
+    def failures(self) -> list[Failure]:
+        found: list[Failure] = self.judged.facts["failure_signals"]
+        return found
+
+
+def terms(tokens: int = TOKENS, votes: int = 1) -> Terms:
+    asks = Asks(backend="anthropic", model="model-1", tokens=tokens, votes=votes)
+    return Terms(
+        judge="anthropic",
+        asks=asks,
+        reading=Rules(),
+        rules=Boundaries(),
+        splits=frozenset(),
+        judging="1",
+        cutting="1",
+    )
+
+
+def answered(question: Question, text: str) -> Asked:
+    """As it is kept: what does not fit is trouble, and none of its words are kept."""
+    wrong = check(question, text)
+    return Asked(
+        key=question.key,
+        job=question.job,
+        version=question.version,
+        text="" if wrong else text,
+        trouble="invalid" if wrong else None,
+        why=wrong,
+    )
+
+
+Answering = Callable[[Sequence[Question]], Mapping[str, Asked]]
+
+
+def by(model: Callable[[str, str], dict[str, Any] | str]) -> Answering:
+    """Answers of a model that is asked right here."""
+
+    def answers(questions: Sequence[Question]) -> dict[str, Asked]:
+        said = {one.key: (one, model(one.job, f"{one.material}\n{one.task}")) for one in questions}
+        return {
+            key: answered(one, text if isinstance(text, str) else json.dumps(text)) for key, (one, text) in said.items()
+        }
+
+    return answers
+
+
+def read(stream: Stream) -> Readable:
+    """A stream as a run reads it."""
+    redactor = Redactor()
+    seen = clean(stream, redactor)
+    return Readable(stream=seen, placed=seen, redactor=redactor)
+
+
+def judged(read: Readable, answers: Answering, known: dict[str, Asked] | None = None) -> list[Found]:
+    """A stream judged as a run judges it: cut, every segment judged, asked for what is wanted until nothing is."""
+    known = {} if known is None else known
+    for _ in range(ROUNDS):
+        found, wanted = at_bench(read, known)
+        if not wanted:
+            return found
+        known.update(answers([one.question for one in wanted]))
+    raise AssertionError("it asks for ever")
+
+
+def at_bench(read: Readable, known: Mapping[str, Asked]) -> tuple[list[Found], list[Wanted]]:
+    """One time over the stream with what is known, and what is not."""
+    bench = Bench(terms(), read, Told(answers=known))
+    gaps = bench.gaps(read.stream)
+    if bench.wanted:
+        return [], bench.wanted
+    found = []
+    for segment in cut(read.placed, gaps, frozenset(), Boundaries()):
+        turns, after = turns_in(read.stream, segment), prompt_after(read.stream, segment)
+        said, _ = bench.judge(segment.id, turns, after)
+        found.append(Found(turns=turns, after=after, judged=said))
+    return found, bench.wanted
