@@ -35,10 +35,11 @@ def objections(comparison: Comparison) -> tuple[str, ...]:
 
 
 def exit_code(comparison: Comparison, *, is_over_budget: bool = False) -> int:
-    """0 promotable, 1 regressed or mixed, 3 inconclusive or neutral, 4 invalid, 5 stopped by the budget."""
-    code = CODES[comparison.verdict]
-    if code == 0:
-        return 0 if should_promote(comparison) else INVALID
-    if is_over_budget and comparison.verdict == "inconclusive":
+    """0 promotable, 1 regressed or mixed, 3 inconclusive or neutral, 4 invalid, 5 stopped by the budget.
+
+    Whatever the trials so far say, a run that the budget stopped has not said all.
+    """
+    if is_over_budget:
         return BUDGET
-    return code
+    code = CODES[comparison.verdict]
+    return INVALID if code == 0 and not should_promote(comparison) else code

@@ -52,7 +52,7 @@ def look(
         candidate_trials=len(theirs),
         baseline_passes=sum(map(passes, ours)),
         candidate_passes=sum(map(passes, theirs)),
-        p=chance_of_drop(ours, theirs, design.seed, limits.relabellings) if is_complete else None,
+        p=chance_of_drop(shares(ours), shares(theirs), design.seed, limits.relabellings) if is_complete else None,
     )
 
 
@@ -63,9 +63,13 @@ def fresh(trials: Sequence[Trial], task: str) -> list[Trial]:
     return [trial for trial in usable if trial.stage == "guard" and checks_of(trial) in known]
 
 
-def chance_of_drop(ours: Sequence[Trial], theirs: Sequence[Trial], seed: int, rounds: int) -> float:
+def shares(trials: Sequence[Trial]) -> list[float]:
+    """Of the checks, how many passed in each trial."""
+    return list(map(objective, trials))
+
+
+def chance_of_drop(before: Sequence[float], after: Sequence[float], seed: int, rounds: int) -> float:
     """How often luck alone does this badly: Fisher's exact test, or relabelled trials where checks pass in part."""
-    before, after = (list(map(objective, side)) for side in (ours, theirs))
     if set(before) | set(after) <= {0.0, 1.0}:
         return fisher(int(sum(before)), len(before), int(sum(after)), len(after))
     return chances([before], [after], seed, rounds)[1]

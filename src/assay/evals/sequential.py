@@ -30,10 +30,6 @@ class Look(Struct, frozen=True, kw_only=True):
     boundary: float
 
     @property
-    def is_above(self) -> bool:
-        return self.z >= self.boundary
-
-    @property
     def is_below(self) -> bool:
         return self.z <= -self.boundary
 

@@ -8,7 +8,7 @@ from math import fsum, sqrt
 
 from msgspec import Struct
 
-from assay.evals.composite import COST_WEIGHT, base, clamp, log_cost, shared_metrics
+from assay.evals.composite import COST_WEIGHT, base, clamp, log_cost, passes, shared_metrics
 from assay.evals.pairing import Pair
 from assay.evals.permutation import mean, mean_gain
 from assay.evals.types import Trial
@@ -27,6 +27,8 @@ class Scored(Struct, frozen=True, kw_only=True):
     candidate: Scores
     baseline_base: Scores
     candidate_base: Scores
+    passed: int
+    """Trials of both sides in which every check passed."""
 
     @property
     def gain(self) -> float:
@@ -43,6 +45,12 @@ class Scored(Struct, frozen=True, kw_only=True):
     @property
     def quality_error(self) -> float:
         return standard_error(self.baseline_base, self.candidate_base)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every trial of a task ended alike, in all tasks: then only cost can tell the arms apart."""
+        sides = zip(self.baseline_base, self.candidate_base, strict=True)
+        return all(len({*ours, *theirs}) == 1 for ours, theirs in sides)
 
     @property
     def repeats(self) -> int:
@@ -62,6 +70,7 @@ def scored(pairs: Sequence[Pair]) -> Scored:
         candidate=tuple(tuple(values[len(pair.baseline) :]) for pair, values in rows),
         baseline_base=tuple(tuple(map(base, pair.baseline)) for pair, _ in rows),
         candidate_base=tuple(tuple(map(base, pair.candidate)) for pair, _ in rows),
+        passed=sum(passes(trial) for pair, _ in rows for trial in pair.trials),
     )
 
 

@@ -17,6 +17,8 @@ Z_95, Z_90 = 1.96, 1.645
 Z_FLOOR = 2.326
 BROAD = 0.05
 SAME = 1e-9
+FLAT = 0.1
+"""Of alpha, where every trial ended alike: cost is noisy, and such a suite can't see what being cheaper broke."""
 CLAIM = "no confirmed regression; a 60-point drop on one task is found in about 80 to 85 of 100 cases, not always"
 STARTED_ANEW = "attempt {} on this baseline: p must be at most {:.4f}"
 
@@ -34,6 +36,10 @@ class Case(Struct, frozen=True, kw_only=True):
     @property
     def alpha(self) -> float:
         return self.limits.alpha / self.design.attempt
+
+    def level(self, seen: Scored) -> float:
+        """How often luck may pass for a gain, on trials like these."""
+        return self.alpha * (FLAT if seen.is_flat else 1.0)
 
 
 class Strength(Struct, frozen=True, kw_only=True):
@@ -132,7 +138,7 @@ def by_test(case: Case, planned: int) -> Strength:
     return Strength(
         scored=seen,
         statistics=with_breadth(statistics, seen, case),
-        is_better=better <= case.alpha + SAME,
+        is_better=better <= case.level(seen) + SAME,
         is_worse=worse <= case.limits.alpha + SAME,
         is_quality_proven=quality <= case.alpha + SAME,
     )
@@ -154,7 +160,7 @@ def by_looks(case: Case, rounds: int) -> Strength:
         strength = Strength(
             scored=at.scored,
             statistics=replace(with_breadth(statistics, at.scored, case), z=at.z, boundary=at.boundary, look=number),
-            is_better=at.is_above,
+            is_better=at.z >= sequential.boundaries(case.level(at.scored))[number - 1],
             is_worse=at.is_below,
             is_quality_proven=at.z_quality >= at.boundary,
             is_final=at.is_below or at.is_futile or number == sequential.LOOKS,
@@ -174,6 +180,8 @@ def shortfalls(strength: Strength, limits: Thresholds) -> list[str]:
         short.append(f"the gain {seen.gain:+.3f} is below {limits.min_gain}")
     if seen.quality < -SAME:
         short.append(f"quality without cost fell by {-seen.quality:.3f}")
+    if not short and not strength.is_quality_proven and not seen.passed:
+        short.append("no trial passed on either side: to fail at a lower cost is no gain")
     worst = seen.quality - Z_90 * seen.quality_error
     if not short and not strength.is_quality_proven and worst <= -limits.quality_margin:
         short.append(f"only cost is proven better, and quality may have lost as much as {-worst:.3f}")
