@@ -33,7 +33,7 @@ def fresh(passed: int, later: int, of: int = 16):
     ("repeats", "lost", "is_suspect"),
     [(3, 0, False), (3, 1, True), (5, 1, False), (5, 2, True), (10, 2, False), (10, 3, True)],
 )
-@pytest.mark.parametrize("spare", [0, 1])
+@pytest.mark.parametrize("spare", [0, 1, 3])
 def test_three_tenths_of_the_passes_lost_make_a_suspect(repeats, lost, is_suspect, spare):
     hits = repeats - spare if repeats - spare >= lost else repeats
     before, after = ([1] * n + [0] * (repeats - n) for n in (hits, hits - lost))

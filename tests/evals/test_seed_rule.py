@@ -37,9 +37,10 @@ def test_a_net_gain_must_exceed_the_minimum(gain, verdict):
     assert should_promote(found) == (verdict == "improved")
 
 
+@pytest.mark.parametrize("before", [0.5, 1.0])
 @pytest.mark.parametrize(("drop", "verdict"), [(0.04, "improved"), (0.05, "improved"), (0.06, "regressed")])
-def test_a_drop_beyond_the_threshold_is_a_hard_regression_whatever_is_gained(drop, verdict):
-    found = composites((0.5, 0.9), (0.5, 0.5 - drop))
+def test_a_drop_beyond_the_threshold_is_a_hard_regression_whatever_is_gained(before, drop, verdict):
+    found = composites((0.5, 0.9), (before, before - drop))
     assert found.verdict == verdict
     assert [one.kind for one in found.regressions] == ["composite_drop"] * (verdict == "regressed")
 

@@ -43,6 +43,7 @@ def test_the_first_look_that_decides_is_the_verdict(before, after, verdict, look
     found = looked(before, after)
     assert (found.verdict, found.statistics.look, found.label, found.wanted) == (verdict, look, "sequential", ())
     assert should_promote(found) == (verdict == "improved")
+    assert {row.candidate_trials for row in found.tasks} == {2 * look}
 
 
 @pytest.mark.parametrize(("rounds", "asked"), [(0, 2), (1, 4)])
@@ -51,6 +52,11 @@ def test_a_look_that_decides_nothing_asks_for_two_more_repeats(rounds, asked):
     assert (found.verdict, found.promote) == ("inconclusive", False)
     assert {one.repeats for one in found.wanted} == {asked}
     assert len(found.wanted) == TASKS
+
+
+def test_a_loss_beyond_luck_stops_where_it_is_seen():
+    found = looked([1, 1, 0, 0], [0, 0, 1, 1])
+    assert (found.verdict, found.statistics.look) == ("regressed", 1)
 
 
 def test_half_a_round_is_not_looked_at():
