@@ -6,6 +6,7 @@ what detached itself: on Linux the keeper adopts orphans (`PR_SET_CHILD_SUBREAPE
 its parent and its group gets away.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -14,15 +15,13 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.05
 SHARE = 10
 """At most one part in so many of the time goes into measuring."""
-PROC = Path("/proc")
+PROC = "/proc"
 STATUS_FD = 9
 ENDED = b'"exit-code"'
 WRAPPER = "bwrap"
@@ -38,16 +37,16 @@ def adopt() -> None:
 def parents() -> dict[int, tuple[int, str]]:
     """Parent and name of every process."""
     found = {}
-    if PROC.is_dir():
-        for entry in PROC.iterdir():
-            if entry.name.isdigit():
-                try:
-                    head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
-                except OSError:
-                    continue
-                state, parent = tail.split()[:2]
-                if state not in "ZX":
-                    found[int(entry.name)] = (int(parent), head.partition("(")[2])
+    if os.path.isdir(PROC):
+        for pid in filter(str.isdigit, os.listdir(PROC)):
+            try:
+                with open(f"{PROC}/{pid}/stat", errors="replace") as file:  # noqa: PTH123
+                    head, _, tail = file.read().rpartition(")")
+            except OSError:
+                continue
+            state, parent = tail.split()[:2]
+            if state not in "ZX":
+                found[int(pid)] = (int(parent), head.partition("(")[2])
         return found
     listed = subprocess.run(["ps", "-axo", "pid=,ppid=,comm="], capture_output=True, text=True, check=False)  # noqa: S607
     for line in listed.stdout.splitlines():
@@ -175,8 +174,9 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
     """Run one command from its start to its very end."""
     adopt()
     began = time.monotonic()
-    status_file = tempfile.TemporaryFile()  # noqa: SIM115  it ends with us
-    os.dup2(status_file.fileno(), STATUS_FD)
+    told = os.open(f"{order['stderr']}.status", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.unlink(f"{order['stderr']}.status")
+    os.dup2(told, STATUS_FD)
     with open(order["stdin"], "rb") as given, open(order["stdout"], "wb") as out, open(order["stderr"], "wb") as err:  # noqa: PTH123
         try:
             child = subprocess.Popen(  # noqa: S603
@@ -188,11 +188,11 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
             return {"ended": "missing", "code": None, "wall_s": 0.0, "left": 0, "why": str(error)}
     why, status = wait(child.pid, order, Watch(order["watch"], order["most_bytes"]))
     wall_s = time.monotonic() - began
-    left, late = clear(child.pid, order["grace_s"] if why != "exit" else 0)
+    left, late = clear(child.pid, 0 if why in ("exit", "stopped") else order["grace_s"])
     status = late if status is None else status
     child.returncode = 0 if status is None else os.waitstatus_to_exitcode(status)
-    status_file.seek(0)
-    if why == "exit" and order["is_wrapped"] and ENDED not in status_file.read():
+    os.lseek(told, 0, os.SEEK_SET)
+    if why == "exit" and order["is_wrapped"] and ENDED not in os.read(told, 4096):
         return {"ended": "lost", "code": None, "wall_s": wall_s, "left": left, "why": "the sandbox could not be made"}
     if why == "exit" and Watch(order["watch"], order["most_bytes"]).is_over():
         why = "disk"
@@ -212,7 +212,9 @@ def main() -> None:
         if not got:
             return
         line += got
-    os.write(1, json.dumps(keep(json.loads(line))).encode() + b"\n")
+    said = json.dumps(keep(json.loads(line)))
+    with contextlib.suppress(BrokenPipeError):  # nobody is left to hear it
+        os.write(1, said.encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -95,10 +95,11 @@ def wrapped(sandbox: Sandbox, argv: Sequence[str], room: Room) -> list[str]:
     ]
     words += system()
     words += ["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]
-    words += [word for one in sorted({*map(str, room.programs)}) for word in ("--ro-bind-try", one, one)]
-    words += [word for one in covered(room) for word in ("--tmpfs", str(one))]
     for mount in room.mounts:
         words += ["--bind" if mount.is_writable else "--ro-bind", str(mount.here), mount.inside]
+    # Behind the mounts, because programs may lie below one of them, in a temporary folder say.
+    words += [word for one in sorted({*map(str, room.programs)}) for word in ("--ro-bind-try", one, one)]
+    words += [word for one in covered(room) for word in ("--tmpfs", str(one))]
     return [*words, "--remount-ro", "/", "--chdir", room.cwd, "--", *argv]
 
 

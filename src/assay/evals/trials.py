@@ -121,7 +121,9 @@ class Attempt:
         before = entries(self.scratch / "workspace")
         ended = self.agent()
         left, files = self.left(ended)
-        why = ended.why if ended.ended in ("lost", "missing", "stopped") else self.runner.trouble(left)
+        why = self.runner.trouble(left)
+        if ended.ended in ("lost", "missing", "stopped"):
+            why = f"{ended.why}: {left.stderr.decode('utf-8', 'replace').strip()[-300:]}".rstrip(": ") or ended.ended
         if why:
             return Failure(why=why, at=now())
         reading = transcript.read(files)
@@ -174,7 +176,7 @@ class Attempt:
         given = {name: self.setting.env[name] for name in (*ENV, *self.job.config.env) if name in self.setting.env}
         inside = self.scratch.inside
         own = {"HOME": inside["home"], "TMPDIR": inside["tmp"], "TERM": "dumb", "SHELL": "/bin/sh"}
-        return given | own | launch.env
+        return launch.env | given | own
 
     def allowed(self, env: Mapping[str, str]) -> tuple[str, ...]:
         """Services that the agent may reach though its task has no network; none where that is not up to us."""
