@@ -20,7 +20,7 @@ VARIANCE = {True: 0.065, False: 0.096}
 """Of a trial's score when nothing else is known, with and without a judge; measured in the simulated central world."""
 PER_POINT = {True: 0.0069, False: 0.0082}
 """What one percentage point of tasks passed adds to the composite, with and without a judge."""
-FOUND = "a task that breaks badly is found in about 80 to 85 of 100 cases, not always"
+FOUND = "a task that breaks badly is found about four times in five, not always"
 UNDECIDABLE = "cannot be decided with this suite: "
 
 

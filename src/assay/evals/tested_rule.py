@@ -19,7 +19,7 @@ BROAD = 0.05
 SAME = 1e-9
 FLAT = 0.1
 """Of alpha, where every trial ended alike: cost is noisy, and such a suite can't see what being cheaper broke."""
-CLAIM = "no confirmed regression; a 60-point drop on one task is found in about 80 to 85 of 100 cases, not always"
+CLAIM = "no confirmed regression; a 60-point drop on one task is found about four times in five, not always"
 STARTED_ANEW = "attempt {} on this baseline: p must be at most {:.4f}"
 
 
