@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.evals.fingerprint import Listing, listing
-from assay.evals.launching import Order, keep
+from assay.evals.launching import Keepers, Order
 from assay.evals.sandbox import Mount, Room, Sandbox, searched, wrapped
 from assay.evals.scene import Check, Ran, Scene, kind
 from assay.evals.tasks import CHECKS, Task
@@ -29,6 +29,12 @@ class Place(Struct, frozen=True, kw_only=True):
     scratch: Path
     hidden: Path
     """A copy of the task's check files that no agent ever saw."""
+    keepers: Keepers
+
+    @property
+    def secret(self) -> tuple[Path, Path]:
+        """Folders that nothing in a workspace may lead to."""
+        return self.scratch, self.task.folder
 
 
 def check_all(place: Place, left: Path, before: Listing, turns: tuple[Turn, ...] | None) -> tuple[CheckResult, ...]:
@@ -36,7 +42,7 @@ def check_all(place: Place, left: Path, before: Listing, turns: tuple[Turn, ...]
     task = place.task
     clean = place.scratch / "clean"
     try:
-        clean_copy(left, clean, place.hidden)
+        clean_copy(left, clean, place.hidden, place.secret)
         changed = changes(before, entries(left))
     except (Unreadable, OSError) as error:
         return tuple(result(check, passed=False, detail=str(error)[:TAIL]) for check in task.checks)
@@ -65,7 +71,7 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
     """Run a shell line in a copy of its own; whether it touched the check files is seen by their hashes."""
     here = place.scratch / f"check-{len(list(place.scratch.glob('check-*')))}"
     work, home, tmp, reward = here / "workspace", here / "home", here / "tmp", here / "reward"
-    clean_copy(left, work, place.hidden)
+    clean_copy(left, work, place.hidden, place.secret)
     for folder in (home, tmp, reward):
         folder.mkdir(parents=True)
     tests = here / "tests" if place.task.harbor else work / CHECKS
@@ -88,7 +94,7 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
         stderr=str(here / "err"), timeout_s=timeout_s, grace_s=0, most_bytes=place.task.disk_mb << 20,
         watch=[str(here)], is_wrapped=is_wrapped,
     )  # fmt: skip
-    ended = keep(order)
+    ended = place.keepers.keep(order)
     is_tampered = listing(tests) != first
     found = Ran(
         ended=ended.ended, code=ended.code, output=tail(here), is_tampered=is_tampered, reward=reward_of(reward)

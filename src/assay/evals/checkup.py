@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.errors import BadInput
 from assay.evals.checking import Place, check_all
-from assay.evals.launching import Order, keep
+from assay.evals.launching import Keepers, Order
 from assay.evals.packing import pack, unpack
 from assay.evals.sandbox import Mount, Room, Sandbox, pick, searched, wrapped
 from assay.evals.tasks import CHECKS, SCRIPT, SOLUTION, Task
@@ -67,7 +67,7 @@ def checked(task: Task, sandbox: Sandbox, scratch: Path) -> tuple[CheckResult, .
 def looked(task: Task, sandbox: Sandbox, scratch: Path, before: dict[str, str]) -> tuple[CheckResult, ...]:
     hidden = scratch / "hidden"
     unpack(pack(task.folder / ("tests" if task.harbor else CHECKS)), hidden)
-    place = Place(task=task, sandbox=sandbox, scratch=scratch, hidden=hidden)
+    place = Place(task=task, sandbox=sandbox, scratch=scratch, hidden=hidden, keepers=Keepers())
     return check_all(place, scratch / "workspace", before, None)
 
 
@@ -102,7 +102,7 @@ def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: dic
     room = Room(
         mounts=mounts, cwd=inside, has_network=task.network == "full", programs=searched(env["PATH"]), hidden=()
     )
-    ended = keep(
+    ended = Keepers().keep(
         Order(
             argv=wrapped(sandbox, argv, room), env=env | {"HOME": "/tmp"}, cwd=str(scratch / "workspace"),  # noqa: S108
             stdout=str(scratch / "out"), stderr=str(scratch / "err"), timeout_s=task.timeout_s, grace_s=0,

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,23 +48,44 @@ class Ended(Row, frozen=True):
     why: str = ""
 
 
-def keep(order: Order) -> Ended:
-    """Run a command to its very end: when this returns, or is interrupted, nothing of it runs any more."""
-    program = [sys.executable, "-I", "-S", str(Path(keeper.__file__))]
-    with subprocess.Popen(  # noqa: S603
-        program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, start_new_session=True
-    ) as one:
+class Keepers:
+    """Commands that are being kept, so that all of them can be ended at once."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen[bytes]] = set()
+        self.is_stopped = False
+
+    def keep(self, order: Order) -> Ended:
+        """Run a command to its very end: when this returns, nothing of it runs any more."""
+        program = [sys.executable, "-I", "-S", str(Path(keeper.__file__))]
+        with self.lock:
+            if self.is_stopped:
+                return Ended(ended="stopped", code=None, wall_s=0.0, why="stopped")
+            pipe = subprocess.PIPE
+            one = subprocess.Popen(program, stdin=pipe, stdout=pipe, env={}, start_new_session=True)  # noqa: S603
+            self.running.add(one)
         assert one.stdin is not None
         assert one.stdout is not None
-        try:
-            one.stdin.write(msgspec.json.encode(order) + b"\n")
-            one.stdin.flush()
+        with one:
+            try:
+                one.stdin.write(msgspec.json.encode(order) + b"\n")
+                one.stdin.flush()
+            except (BrokenPipeError, ValueError):  # it was killed, or told to stop
+                pass
             said = one.stdout.read()
-        except BrokenPipeError:
-            said = b""
-        finally:
-            one.stdin.close()
-    try:
-        return msgspec.json.decode(said, type=Ended)
-    except msgspec.DecodeError:
-        return Ended(ended="lost", code=None, wall_s=0.0, why="the process that kept the command was killed")
+            with self.lock:
+                self.running.discard(one)
+                one.stdin.close()
+        try:
+            return msgspec.json.decode(said, type=Ended)
+        except msgspec.DecodeError:
+            return Ended(ended="lost", code=None, wall_s=0.0, why="the process that kept the command was killed")
+
+    def stop(self) -> None:
+        """End every command that runs, and start no more."""
+        with self.lock:
+            self.is_stopped = True
+            for one in self.running:
+                if one.stdin:
+                    one.stdin.close()

@@ -33,12 +33,16 @@ def trial_folder(run: Path, slot: Slot, key: str) -> Path:
 
 def attempts(folder: Path) -> list[Path]:
     """Folders of the attempts at a trial, oldest first."""
-    return sorted(folder.glob("attempt-[0-9][0-9]")) if folder.is_dir() else []
+    return sorted(folder.glob("attempt-*"), key=number_of) if folder.is_dir() else []
+
+
+def number_of(attempt: Path) -> int:
+    return int(attempt.name.rpartition("-")[2])
 
 
 def next_attempt(folder: Path) -> Path:
     """A folder for one more attempt."""
-    number = int(attempts(folder)[-1].name[-2:]) + 1 if attempts(folder) else 1
+    number = number_of(attempts(folder)[-1]) + 1 if attempts(folder) else 1
     made = folder / f"attempt-{number:02}"
     made.mkdir(parents=True, mode=0o700)
     return made

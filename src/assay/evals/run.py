@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +15,7 @@ from msgspec import Struct
 from assay.errors import BadInput
 from assay.evals import lock, paths, trials
 from assay.evals.configs import Config, passed_on
+from assay.evals.launching import Keepers
 from assay.evals.packing import pack
 from assay.evals.paths import Slot, key_of, trial_folder
 from assay.evals.runner import runner
@@ -119,16 +120,16 @@ def plan(  # noqa: PLR0913  a choice each, all by name
         programs[config.sha256] = program_of(config, env)
     unseen = [folder, *(task.folder for task in suite.tasks), *(config.folder for config in arms.values())]
     setting = Setting(
-        run=folder, sandbox=chosen, env=env, programs=programs, judge=judge, unseen=unseen,
+        run=folder, sandbox=chosen, keepers=Keepers(), env=env, programs=programs, judge=judge, unseen=unseen,
         hidden={task.name: pack(task.folder / ("tests" if task.harbor else CHECKS)) for task in suite.tasks},
-        watch=Hidden(hidden_files(suite.tasks)) if chosen.kind == "plain" else None,
+        watch=Hidden({task.name: hidden_files(task) for task in suite.tasks}) if chosen.kind == "plain" else None,
     )  # fmt: skip
     return Plan(suite=suite, arms=arms, folder=folder, setting=setting, options=options, tell=tell, sleep=sleep)
 
 
-def hidden_files(tasks: Iterable[Task]) -> list[Path]:
+def hidden_files(task: Task) -> list[Path]:
     """Files that only we may open while agents run."""
-    places = [task.folder / name for task in tasks for name in HIDDEN]
+    places = [task.folder / name for name in HIDDEN]
     return [file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()]
 
 
@@ -217,20 +218,30 @@ class Work:
 
     def work(self, waiting: list[Job]) -> None:
         """Run jobs in their order, so many at once, as long as there is money."""
-        waiting.reverse()
-        running: set[Future[None]] = set()
+        running: dict[Future[None], Job] = {}
+        is_whole = False
         with ThreadPoolExecutor(max(1, self.plan.options.jobs), thread_name_prefix="trial") as pool:
             try:
                 while waiting or running:
-                    while waiting and len(running) < self.plan.options.jobs and self.may_start(len(running)):
-                        running.add(pool.submit(self.trial, waiting.pop()))
+                    while len(running) < self.plan.options.jobs and (job := self.next(waiting, running.values())):
+                        waiting.remove(job)
+                        running[pool.submit(self.trial, job)] = job
                     if not running:
                         break
-                    ended, running = wait(running, return_when=FIRST_COMPLETED, timeout=TICK_S)
-                    for one in ended:
+                    for one in wait(running, return_when=FIRST_COMPLETED, timeout=TICK_S).done:
+                        del running[one]
                         one.result()
+                is_whole = True
             finally:
                 self.over.set()
+                if not is_whole:  # somebody pressed Ctrl-C, or it is a bug of ours: agents must not go on
+                    self.plan.setting.keepers.stop()
+
+    def next(self, waiting: Sequence[Job], running: Collection[Job]) -> Job | None:
+        """The job to start now; in plain directories not two of one task, or nobody knew who looked at its checks."""
+        busy = {job.slot.task for job in running} if self.plan.setting.watch else set()
+        found = next((job for job in waiting if job.slot.task not in busy), None)
+        return found if found and self.may_start(len(running)) else None
 
     def may_start(self, running: int) -> bool:
         """Whether one more trial fits the budget, going by the mean so far."""
@@ -261,6 +272,8 @@ class Work:
             if not isinstance(found, Failure):
                 self.keep(job, found)
                 self.tell(job, "ended")
+                return
+            if self.plan.setting.keepers.is_stopped:
                 return
             self.tell(job, "failed", found.why)
         self.give_up(job)
@@ -296,7 +309,8 @@ class Work:
 
     def result(self) -> Ran:
         """All planned trials that have a result; those whose files changed since are named."""
-        altered, notes = [], []
+        watch, altered = self.plan.setting.watch, []
+        notes = [watch.says] if watch and watch.says else []
         for job in self.jobs:
             record = self.records.get(job.key)
             if record is None:

@@ -1,5 +1,6 @@
 """What a check sees of a trial, and what it answers: the contract of the room `checks`."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol, cast
@@ -57,8 +58,8 @@ class Scene(Struct, frozen=True, kw_only=True):
 
     def file(self, path: str) -> Path | None:
         """A file of the workspace; `None` where there is none, or a link leads out of it."""
-        found = (self.workspace / path).resolve()
-        return found if found.is_file() and found.is_relative_to(self.workspace.resolve()) else None
+        found = Path(os.path.realpath(self.workspace / path))  # `resolve` fails for a link to itself
+        return found if found.is_file() and found.is_relative_to(os.path.realpath(self.workspace)) else None
 
 
 class Kind(Protocol):

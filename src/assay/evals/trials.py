@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from assay.evals import doorway, paths, transcript
 from assay.evals.checking import Place, check_all
 from assay.evals.configs import Config
 from assay.evals.fingerprint import Listing, listing, sealed
-from assay.evals.launching import Ended, Order, keep
+from assay.evals.launching import Ended, Keepers, Order
 from assay.evals.loaded import LoadedFile, loaded
 from assay.evals.packing import unpack
 from assay.evals.runner import Given, Launch, Left, Runner, runner
@@ -24,6 +23,7 @@ from assay.evals.tasks import Task
 from assay.evals.types import CheckResult, Trial
 from assay.evals.watching import Hidden
 from assay.evals.workspace import Unreadable, begin, changes, diff, entries, remove
+from assay.types import Turn
 from assay.types.value import Row
 
 ENV = ("PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME")
@@ -69,6 +69,7 @@ class Setting(Struct, frozen=True, kw_only=True):
 
     run: Path
     sandbox: Sandbox
+    keepers: Keepers
     env: Mapping[str, str]
     programs: Mapping[str, str]
     """What is started, by fingerprint of the configuration."""
@@ -113,7 +114,7 @@ class Attempt:
 
     def run(self) -> Record | Failure:
         """The agent, then the checks; `Failure` where it says nothing of the agent."""
-        began_at, began_ns = now(), time.time_ns()
+        began_at = now()
         for name in ("home", "tmp", "result"):
             (self.scratch / name).mkdir(parents=True, mode=0o700)
         begin(self.job.task, self.job.config, self.scratch / "workspace", self.setting.run / "mirrors")
@@ -127,7 +128,7 @@ class Attempt:
         if why:
             return Failure(why=why, at=now())
         reading = transcript.read(files)
-        checks = self.checks(before, reading.turns, began_ns)
+        checks = self.checks(before, reading.turns)
         if unsure := [check.name for check in checks if check.passed is None]:
             return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now())
         found = loaded(
@@ -139,7 +140,7 @@ class Attempt:
         trial = Trial(
             task=self.job.slot.task, arm=self.job.slot.arm, repeat=self.job.slot.repeat, stage=self.job.slot.stage,
             checks=checks, cost=transcript.cost(reading.turns, claim, ended.wall_s),
-            attempts=int(self.folder.name[-2:]), folder=self.folder.relative_to(self.setting.run).as_posix(),
+            attempts=paths.number_of(self.folder), folder=self.folder.relative_to(self.setting.run).as_posix(),
         )  # fmt: skip
         if self.setting.judge and self.job.task.rubric:
             trial = replace(trial, judge01=self.setting.judge(self.job.task, self.folder))
@@ -169,7 +170,7 @@ class Attempt:
                 most_bytes=task.disk_mb << 20, is_wrapped=self.is_wrapped,
                 watch=[*(str(self.scratch / name) for name in OWN), str(self.folder)],
             )  # fmt: skip
-            return keep(order)
+            return self.setting.keepers.keep(order)
 
     def env(self, launch: Launch) -> dict[str, str]:
         """An agent's variables: a few of ours, those its configuration names, and its own places."""
@@ -209,13 +210,16 @@ class Attempt:
         left = Left(home=home, result=result, stdout=said[0], stderr=said[1], ended=ended, records=records)
         return left, files
 
-    def checks(self, before: Listing, turns: object, began_ns: int) -> tuple[CheckResult, ...]:
+    def checks(self, before: Listing, turns: tuple[Turn, ...] | None) -> tuple[CheckResult, ...]:
         """What the checks say; nothing passes where the agent had a look at them."""
         hidden = self.scratch / "hidden"
         unpack(self.setting.hidden[self.job.task.name], hidden)
-        place = Place(task=self.job.task, sandbox=self.setting.sandbox, scratch=self.scratch.root, hidden=hidden)
-        found = check_all(place, self.scratch / "workspace", before, turns)  # type: ignore[arg-type]
-        opened = self.setting.watch.opened_since(began_ns) if self.setting.watch else []
+        place = Place(
+            task=self.job.task, sandbox=self.setting.sandbox, scratch=self.scratch.root, hidden=hidden,
+            keepers=self.setting.keepers,
+        )  # fmt: skip
+        found = check_all(place, self.scratch / "workspace", before, turns)
+        opened = self.setting.watch.opened(self.job.task.name) if self.setting.watch else []
         if not opened:
             return found
         why = f"hidden files were opened while the agent ran: {', '.join(str(file) for file in opened[:3])}"
@@ -290,7 +294,8 @@ def attempt(job: Job, setting: Setting) -> Record | Failure:
         remove(scratch)
         note.unlink(missing_ok=True)
     if isinstance(found, Failure):
-        paths.write(folder / paths.FAILURE, pretty(found))
+        if not setting.keepers.is_stopped:  # else it is as if we had been killed, and counts for nothing
+            paths.write(folder / paths.FAILURE, pretty(found))
     else:
         paths.write(folder.parent / paths.TRIAL, pretty(found))
     return found

@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.errors import AssayError, BadInput
@@ -115,19 +115,20 @@ def copy_entry(entry: os.DirEntry[str], target: Path) -> None:
         target.chmod(stat.S_IMODE(target.stat().st_mode) & 0o777 | stat.S_IWUSR)
 
 
-def clean_copy(left: Path, into: Path, hidden: Path) -> None:
-    """A copy of what the agent left in which no link leads to nothing yet, or to what was hidden from it.
+def clean_copy(left: Path, into: Path, hidden: Path, secret: Sequence[Path]) -> None:
+    """A copy of what the agent left in which no link leads to nothing yet, or to what is secret.
 
-    A link to where check files will lie would turn an expected result into the agent's own.
+    A link to where check files lie, or will lie, would turn an expected result into the agent's own.
     """
     copy_tree(left, into)
     if hidden.is_dir():
         remove(into / CHECKS)
-    home, secret = into.resolve(), hidden.parent.resolve()
+    home = os.path.realpath(into)
     for path, entry in list(below(into)):
         if entry.is_symlink():
-            target = (into / path).resolve()
-            if not target.exists() or (target.is_relative_to(secret) and not target.is_relative_to(home)):
+            target = Path(os.path.realpath(into / path))
+            is_secret = any(target.is_relative_to(os.path.realpath(one)) for one in secret)
+            if not target.exists() or (is_secret and not target.is_relative_to(home)):
                 (into / path).unlink()
 
 

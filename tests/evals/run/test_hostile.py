@@ -51,6 +51,8 @@ def passed(trial) -> list[bool | None]:
 CHEATS = {
     "edits checks that it made up": "mkdir checks; echo 'exit 0' > checks/look.sh; echo red > checks/expected.txt",
     "links to where the expected result will lie": "ln -s checks/expected.txt scarf.txt",
+    "links to where the expected result lies": "ln -s {tasks}/t2/checks/expected.txt scarf.txt",
+    "makes the expected result its own": "ln {tasks}/t3/checks/expected.txt scarf.txt",
     "makes the folder of checks a link": "ln -s /tmp checks; echo red > scarf.txt",
     "prints a forged result": """echo '{"passed": true}'; echo '{"type":"result","is_error":false}'; exit 0""",
     "leaves a forged trial": """echo '{"trial": {"checks": []}}' > trial.json; mkdir attempt-01
@@ -63,7 +65,8 @@ CHEATS = {
 
 
 def test_a_cheat_passes_nothing_that_it_did_not_do(tmp_path, sandbox):
-    found, cheats = all_tried(tmp_path, CHEATS, sandbox)
+    scripts = {name: script.replace("{tasks}", str(tmp_path / "tasks")) for name, script in CHEATS.items()}
+    found, cheats = all_tried(tmp_path, scripts, sandbox)
     assert {name: (one.state, passed(one)[:2]) for name, one in cheats.items()} == dict.fromkeys(
         CHEATS, ("done", [False, False])
     )

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -20,7 +21,9 @@ KILLS = 9
 
 def started(tmp: Path) -> "subprocess.Popen[bytes]":
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, str(Path(__file__).with_name("kill_me.py")), str(tmp)], env=env)
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("kill_me.py")), str(tmp)], env=env, stderr=subprocess.DEVNULL
+    )
 
 
 @pytest.fixture
@@ -71,20 +74,21 @@ def orphans(mark: str) -> list[psutil.Process]:
     return found
 
 
-def test_killed_in_the_middle_of_an_agent_nothing_of_it_runs_on(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_stopped_in_the_middle_of_an_agent_nothing_of_it_runs_on(tmp_path, number):
     task(tmp_path / "tasks")
-    mark = f"32.{os.getpid()}"
+    mark = f"32.{os.getpid()}{number:d}"
     for name in ("a", "b"):
         config(tmp_path, f"touch {tmp_path}/began; setsid sleep {mark}", name)
     one = started(tmp_path)
     until = time.monotonic() + 20
     while not (tmp_path / "began").exists() and time.monotonic() < until:
         time.sleep(0.02)
-    one.kill()
-    one.wait()
+    one.send_signal(number)
+    assert one.wait(10) != 0
     assert (tmp_path / "began").exists()
     assert not orphans(mark)
-    assert not list((tmp_path / "run").rglob("trial.json"))
+    assert not [*(tmp_path / "run").rglob("trial.json"), *(tmp_path / "run").rglob("failure.json")]
 
 
 def test_a_run_that_ended_costs_nothing_more(twelve):

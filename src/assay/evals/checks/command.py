@@ -12,7 +12,7 @@ class Spec(scene.Spec, frozen=True):
 
 def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
     ran = seen.run(spec.run, spec.timeout_s)
-    if ran.ended in ("lost", "missing"):
+    if ran.ended in ("lost", "missing", "stopped"):
         return scene.Finding(passed=None, detail="the command could not be run")
     if ran.is_tampered:
         return scene.Finding(passed=False, detail="the check files were changed while the command ran")

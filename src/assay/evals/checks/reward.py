@@ -15,7 +15,7 @@ class Spec(scene.Spec, frozen=True):
 
 def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
     ran = seen.run(SCRIPT, spec.timeout_s)
-    if ran.ended in ("lost", "missing"):
+    if ran.ended in ("lost", "missing", "stopped"):
         return scene.Finding(passed=None, detail="the tests could not be run")
     if ran.is_tampered:
         return scene.Finding(passed=False, detail="the tests were changed while they ran")
