@@ -92,7 +92,7 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
     order = Order(
         argv=wrapped(place.sandbox, ["/bin/sh", "-c", line], room), env=env, cwd=str(work), stdout=str(here / "out"),
         stderr=str(here / "err"), timeout_s=timeout_s, grace_s=0, most_bytes=place.task.disk_mb << 20,
-        watch=[str(here)], is_wrapped=is_wrapped,
+        watch=[str(here)], is_wrapped=is_wrapped, marker=str(here),
     )  # fmt: skip
     ended = place.keepers.keep(order)
     is_tampered = listing(tests) != first

@@ -1,10 +1,13 @@
 """Starts commands under a keeper, and says how they ended."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,6 +35,8 @@ class Order(Struct, frozen=True, kw_only=True):
     most_bytes: int
     """Of each file, and of all that is watched together."""
     watch: Sequence[str]
+    marker: str = ""
+    """A path that stands in the environment, or is above the folder, of whatever the command starts."""
     is_wrapped: bool = False
     """Whether it is the sandbox's program that is started, which says so when the command inside has ended."""
 
@@ -80,6 +85,7 @@ class Keepers:
         try:
             return msgspec.json.decode(said, type=Ended)
         except msgspec.DecodeError:
+            kill_marked(order.marker)
             return Ended(ended="lost", code=None, wall_s=0.0, why="the process that kept the command was killed")
 
     def stop(self) -> None:
@@ -89,3 +95,28 @@ class Keepers:
             for one in self.running:
                 if one.stdin:
                     one.stdin.close()
+
+
+def kill_marked(marker: str) -> None:
+    """Kill what a command left whose keeper was killed, which only a command outside a sandbox can do."""
+    until = time.monotonic() + GRACE_S
+    while marker and time.monotonic() < until and (there := marked(marker)):
+        for pid in there:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def marked(marker: str) -> list[int]:
+    """Processes that bear a mark."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = marker.encode() in (place / "environ").read_bytes() or str((place / "cwd").readlink()).startswith(
+                marker
+            )
+        except OSError:
+            continue
+        if is_ours and int(place.name) != os.getpid():
+            found.append(int(place.name))
+    return found

@@ -3,6 +3,7 @@
 import fcntl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -39,20 +40,23 @@ class Lock(Row, frozen=True):
     arms: dict[Arm, Pinned]
     sandbox: str
     assay: str
+    more: dict[str, str] = {}
+    """Whatever else was decided before the first trial: thresholds, judge, repeats."""
     version: int = VERSION
 
 
-def pinned(config: Config, version: str) -> Pinned:
+def pinned(config: Config, says: str) -> Pinned:
     return Pinned(
-        config=config.name, sha256=config.sha256, agent=config.agent, version=version, model=config.model,
+        config=config.name, sha256=config.sha256, agent=config.agent, version=says, model=config.model,
         files=config.files, commit=config.commit,
     )  # fmt: skip
 
 
-def lock_of(suite: Suite, arms: Mapping[Arm, Pinned], sandbox: Sandbox, assay: str) -> Lock:
+def lock_of(suite: Suite, arms: Mapping[Arm, Pinned], sandbox: Sandbox, more: Mapping[str, str]) -> Lock:
     return Lock(
-        tasks={task.name: task.sha256 for task in suite.tasks}, arms=dict(arms), sandbox=sandbox.kind, assay=assay
-    )
+        tasks={task.name: task.sha256 for task in suite.tasks}, arms=dict(arms), sandbox=sandbox.kind,
+        assay=version("assay"), more=dict(more),
+    )  # fmt: skip
 
 
 def held(run: Path, now: Lock) -> Lock:
@@ -88,6 +92,9 @@ def differences(before: Lock, now: Lock) -> list[str]:
             found.append(f"the {arm} changed")
         elif old.version != new.version:
             found.append(f"{old.agent} of the {arm} went from {old.version} to {new.version}")
+    found += [
+        f"{name} changed" for name in sorted(before.more | now.more) if before.more.get(name) != now.more.get(name)
+    ]
     if before.sandbox != now.sandbox:
         found.append(f"the sandbox went from {before.sandbox} to {now.sandbox}")
     return found

@@ -22,6 +22,11 @@ class Slot(Row, frozen=True):
     stage: Stage = "main"
 
 
+def run_folder(root: Path, suite_sha256: str, baseline_sha256: str, candidate_sha256: str) -> Path:
+    """Where a run is kept by default: the same contents find the same folder, other ones another."""
+    return root / sealed(suite_sha256, baseline_sha256, candidate_sha256)[:16]
+
+
 def key_of(slot: Slot, task_sha256: str, config_sha256: str) -> str:
     """Identity of a trial: what is run, with what, for the how-manieth time."""
     return sealed(slot, task_sha256, config_sha256)

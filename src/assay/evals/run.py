@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
@@ -83,6 +82,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     folder: Path
     setting: Setting
     options: Options = Options()
+    more: Mapping[str, str] = {}
+    """Pinned in the run's lock beside tasks and configurations."""
     tell: Callable[[Progress], None] = lambda _: None
     sleep: Callable[[float], None] = time.sleep
 
@@ -106,7 +107,7 @@ def slots(wanted: Sequence[Wanted]) -> list[Slot]:
 def plan(  # noqa: PLR0913  a choice each, all by name
     suite: Suite, arms: Mapping[Arm, Config], folder: Path, env: Mapping[str, str], *, sandbox: Sandbox | None = None,
     judge: Judge | None = None, options: Options = Options(), tell: Callable[[Progress], None] = lambda _: None,  # noqa: B008
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], None] = time.sleep, more: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
     """Make sure that everything is there: agents, variables, repositories; anything missing is an error here."""
     folder = folder.absolute()
@@ -124,7 +125,10 @@ def plan(  # noqa: PLR0913  a choice each, all by name
         hidden={task.name: pack(task.folder / ("tests" if task.harbor else CHECKS)) for task in suite.tasks},
         watch=Hidden({task.name: hidden_files(task) for task in suite.tasks}) if chosen.kind == "plain" else None,
     )  # fmt: skip
-    return Plan(suite=suite, arms=arms, folder=folder, setting=setting, options=options, tell=tell, sleep=sleep)
+    return Plan(
+        suite=suite, arms=arms, folder=folder, setting=setting, options=options, tell=tell, sleep=sleep,
+        more=more or {},
+    )  # fmt: skip
 
 
 def hidden_files(task: Task) -> list[Path]:
@@ -168,7 +172,7 @@ def run(plan: Plan, wanted: Sequence[Wanted]) -> Ran:
     with lock.alone(plan.folder):
         versions = {arm: version_of(one, plan.setting.programs[one.sha256], plan.setting.env) for arm, one in plan.arms.items()}  # fmt: skip  # noqa: E501
         pins = {arm: lock.pinned(one, versions[arm]) for arm, one in plan.arms.items()}
-        lock.held(plan.folder, lock.lock_of(plan.suite, pins, plan.setting.sandbox, version("assay")))
+        lock.held(plan.folder, lock.lock_of(plan.suite, pins, plan.setting.sandbox, plan.more))
         sweep(plan.folder)
         for task in plan.suite.tasks:
             if task.repo:

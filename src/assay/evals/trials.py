@@ -168,6 +168,7 @@ class Attempt:
                 cwd=str(self.scratch / "workspace"), stdin=str(self.scratch / "prompt"),
                 stdout=str(self.folder / paths.OUT), stderr=str(self.folder / paths.ERR), timeout_s=task.timeout_s,
                 most_bytes=task.disk_mb << 20, is_wrapped=self.is_wrapped,
+                marker=str(self.scratch.root),
                 watch=[*(str(self.scratch / name) for name in OWN), str(self.folder)],
             )  # fmt: skip
             return self.setting.keepers.keep(order)

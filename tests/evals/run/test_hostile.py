@@ -7,7 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.evals.run.make import PLAIN, bubblewrap, config, ran, task
+from assay.evals.run import main_trials, run
+from assay.evals.tasks import load_suite
+from tests.evals.run.make import PLAIN, bubblewrap, config, planned, ran, task
 
 HIDDEN = {"checks/expected.txt": "blue\n", "checks/look.sh": 'cmp scarf.txt "$ASSAY_CHECKS/expected.txt"\n'}
 CHECKS = [
@@ -24,9 +26,10 @@ def sandbox(request):
 
 def tried(tmp: Path, script: str, sandbox, **fields):
     """What an honest arm and a cheating one come to."""
+    options = fields.pop("options", {})
     task(tmp / "tasks", files=HIDDEN, checks=CHECKS, **fields)
     honest = config(tmp, "echo blue > scarf.txt", "honest")
-    found = ran(tmp, (honest, config(tmp, script, "cheat")), sandbox)
+    found = ran(tmp, (honest, config(tmp, script, "cheat")), sandbox, options=options)
     fair, cheat = found.of("baseline")[0], found.of("candidate")[0]
     assert all(check.passed for check in fair.checks), fair
     return found, cheat
@@ -113,6 +116,14 @@ def test_a_daemon_ends_with_its_agent(tmp_path, sandbox):
     assert sandbox.kind == "bubblewrap" or len([note for note in found.notes if "processes running" in note]) == 3
 
 
+def test_one_that_kills_its_keeper_is_no_result(tmp_path):
+    mark = f"33.{os.getpid()}"
+    script = f"kill -9 $PPID; sleep 0.1; echo blue > scarf.txt; sleep {mark}"
+    _, cheat = tried(tmp_path, script, PLAIN, options={"most_attempts": 1})
+    assert cheat.state == "failed_infrastructure"
+    assert not running(mark)
+
+
 LATE = """setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo blue > scarf.txt
   for place in /tmp/assay-trial-*/check-*/workspace /tmp/assay-trial-*/clean; do echo blue > $place/scarf.txt; done
   sleep 0.02; done' >/dev/null 2>&1 </dev/null &
@@ -134,6 +145,20 @@ def test_outside_its_workspace_it_can_write_nothing(tmp_path):
     assert cheat.checks[2].passed, cheat.checks[2].detail
     assert not list(outside.iterdir())
     assert not any(Path(place, "moth").exists() for place in there.split())
+
+
+def test_what_lies_among_programs_is_hidden_too(tmp_path):
+    place = tmp_path / "bin"
+    task(place / "tasks", checks=[{"kind": "file_absent", "path": "found"}])
+    (place / "tool").write_text("")
+    script = f"""test -e {place}/tool || touch found
+        find {place} /config -name yarn.txt -o -name secret.md >> found; [ -s found ] || rm found"""
+    arms = (config(place, script, "a", **{"secret.md": "red"}), config(place, f"{script} ", "b"))
+    env = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}
+    suite = load_suite(place / "tasks")
+    found = run(planned(tmp_path, suite, arms, bubblewrap(), env=env), main_trials(suite, 1))
+    assert found.of("candidate")[0].checks[0].passed
+    assert not found.of("baseline")[0].checks[0].passed  # its own folder is there for it
 
 
 def test_other_trials_that_it_forges_are_named(tmp_path):

@@ -13,6 +13,10 @@ import psutil
 import pytest
 
 from assay.errors import BadInput
+from assay.evals import lock
+from assay.evals.configs import load_config
+from assay.evals.run import run
+from assay.evals.tasks import load_suite
 from tests.evals.run.make import config, planned, ran, task
 
 ROOT = Path(__file__).parents[3]
@@ -102,9 +106,15 @@ def test_a_run_that_ended_costs_nothing_more(twelve):
     assert set(first.trials) < set(more.trials)
 
 
-def test_two_processes_do_not_work_on_one_run(twelve):
-    from assay.evals import lock
+def test_what_was_decided_before_holds_to_the_end(twelve):
+    arms = (config(twelve, "true", "c"), config(twelve, "true ", "d"))
+    suite = load_suite(twelve / "tasks")
+    run(planned(twelve, suite, arms, more={"alpha": "0.01"}), [])
+    with pytest.raises(BadInput, match="alpha changed"):
+        run(planned(twelve, suite, arms, more={"alpha": "0.05"}), [])
 
+
+def test_two_processes_do_not_work_on_one_run(twelve):
     arms = (config(twelve, "true", "c"), config(twelve, "true ", "d"))
     with lock.alone(twelve / "run"), pytest.raises(BadInput, match="another process"):
         ran(twelve, arms)
@@ -121,15 +131,10 @@ CHANGES = {
 @pytest.mark.parametrize(("path", "why"), CHANGES.values(), ids=CHANGES)
 def test_a_run_does_not_go_on_with_something_else(twelve, path, why):
     def arms():
-        from assay.evals.configs import load_config
-
         return tuple(load_config(str(twelve / name), twelve / "keep") for name in ("c", "d"))
 
     for name in ("c", "d"):
         config(twelve, f"true {name}", name)
-    from assay.evals.run import run
-    from assay.evals.tasks import load_suite
-
     suite = load_suite(twelve / "tasks")
     run(planned(twelve, suite, arms()), [])
     (twelve / path).parent.mkdir(parents=True, exist_ok=True)
