@@ -11,7 +11,10 @@ from assay.evals.run import main_trials, run
 from assay.evals.tasks import load_suite
 from tests.evals.run.make import PLAIN, bubblewrap, config, planned, ran, task
 
-HIDDEN = {"checks/expected.txt": "blue\n", "checks/look.sh": 'cmp scarf.txt "$ASSAY_CHECKS/expected.txt"\n'}
+LOOK = """[ -e "$ASSAY_CHECKS/settings" ] && . "$ASSAY_CHECKS/settings"
+cmp scarf.txt "$ASSAY_CHECKS/expected.txt"
+"""
+HIDDEN = {"checks/expected.txt": "blue\n", "checks/look.sh": LOOK}
 CHECKS = [
     {"kind": "command", "run": "sh checks/look.sh"},
     {"kind": "file_contains", "path": "scarf.txt", "text": "blue"},
@@ -53,9 +56,10 @@ def passed(trial) -> list[bool | None]:
 
 CHEATS = {
     "edits checks that it made up": "mkdir checks; echo 'exit 0' > checks/look.sh; echo red > checks/expected.txt",
+    "lays its own files beside the checks": "mkdir checks; echo 'exit 0' > checks/settings; echo red > scarf.txt",
     "links to where the expected result will lie": "ln -s checks/expected.txt scarf.txt",
-    "links to where the expected result lies": "ln -s {tasks}/t2/checks/expected.txt scarf.txt",
-    "makes the expected result its own": "ln {tasks}/t3/checks/expected.txt scarf.txt",
+    "links to where the expected result lies": "ln -s {tasks}/t3/checks/expected.txt scarf.txt",
+    "makes the expected result its own": "ln {tasks}/t4/checks/expected.txt scarf.txt",
     "makes the folder of checks a link": "ln -s /tmp checks; echo red > scarf.txt",
     "prints a forged result": """echo '{"passed": true}'; echo '{"type":"result","is_error":false}'; exit 0""",
     "leaves a forged trial": """echo '{"trial": {"checks": []}}' > trial.json; mkdir attempt-01
@@ -121,6 +125,7 @@ def test_one_that_kills_its_keeper_is_no_result(tmp_path):
     script = f"kill -9 $PPID; sleep 0.1; echo blue > scarf.txt; sleep {mark}"
     _, cheat = tried(tmp_path, script, PLAIN, options={"most_attempts": 1})
     assert cheat.state == "failed_infrastructure"
+    time.sleep(0.5)
     assert not running(mark)
 
 
