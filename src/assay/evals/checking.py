@@ -1,6 +1,7 @@
 """Runs a task's checks after the agent has left: in clean copies, with check files it has never seen."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,6 +31,7 @@ class Place(Struct, frozen=True, kw_only=True):
     hidden: Path
     """A copy of the task's check files that no agent ever saw."""
     keepers: Keepers
+    env: Mapping[str, str]
 
     @property
     def secret(self) -> tuple[Path, Path]:
@@ -79,7 +81,7 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
     first = listing(tests)
     is_wrapped = place.sandbox.kind == "bubblewrap"
     inside = (place.task.harbor.workdir if place.task.harbor else WORKSPACE) if is_wrapped else str(work)
-    env = {name: os.environ[name] for name in ENV if name in os.environ}
+    env = {name: place.env[name] for name in ENV if name in place.env}
     env |= {"HOME": HOME if is_wrapped else str(home), "TMPDIR": TMP if is_wrapped else str(tmp)}
     env["ASSAY_CHECKS"] = TESTS if place.task.harbor else f"{inside}/{CHECKS}"
     mounts = [mount(work, inside), mount(home, HOME), mount(tmp, TMP), mount(tmp, "/dev/shm")]  # noqa: S108

@@ -1,10 +1,12 @@
 """Is a task any good? Its checks must not all pass before anybody did anything, and must pass on its own solution."""
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from assay.errors import BadInput
 from assay.evals.checking import Place, check_all
+from assay.evals.fingerprint import Listing
 from assay.evals.launching import Keepers, Order
 from assay.evals.packing import pack, unpack
 from assay.evals.sandbox import Mount, Room, Sandbox, pick, searched, wrapped
@@ -14,7 +16,8 @@ from assay.evals.workspace import begin, copy_tree, entries, remove
 from assay.types.value import Row
 
 INSIDE = "/workspace"
-ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+Env = dict[str, str]
+PASSED = ("PATH", "LANG", "LC_ALL", "TZ")
 
 
 class Checkup(Row, frozen=True):
@@ -31,17 +34,18 @@ class Checkup(Row, frozen=True):
         return not self.problems
 
 
-def check_task(task: Task, env: dict[str, str] | None = None, sandbox: Sandbox | None = None) -> Checkup:
+def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = None) -> Checkup:
     """Run a task's checks on the untouched workspace and on its reference solution."""
     chosen = sandbox or pick()
     if task.harbor and chosen.kind != "bubblewrap":
         raise BadInput(f"{task.name}: a Harbor task needs bubblewrap ({chosen.why}); install it (`bwrap`)")
     scratch = Path(tempfile.mkdtemp(prefix="assay-trial-"))
     try:
-        untouched = checked(task, chosen, scratch / "untouched")
+        given = {name: env[name] for name in PASSED if name in env}
+        untouched = checked(task, chosen, scratch / "untouched", given)
         solved, why = None, ""
         if (task.folder / SOLUTION).is_dir() or (task.folder / SCRIPT).is_file():
-            solved, why = on_solution(task, chosen, scratch / "solved", env or ENV)
+            solved, why = on_solution(task, chosen, scratch / "solved", given)
     finally:
         remove(scratch)
     return Checkup(task=task.name, untouched=untouched, solved=solved, problems=tuple(problems(untouched, solved, why)))
@@ -58,22 +62,20 @@ def problems(untouched: tuple[CheckResult, ...], solved: tuple[CheckResult, ...]
     return found + [f"{one.name}: fails on the reference solution: {one.detail}" for one in failed]
 
 
-def checked(task: Task, sandbox: Sandbox, scratch: Path) -> tuple[CheckResult, ...]:
+def checked(task: Task, sandbox: Sandbox, scratch: Path, env: Env) -> tuple[CheckResult, ...]:
     """The checks on a workspace as it begins."""
     begin(task, None, scratch / "workspace", scratch / "mirrors")
-    return looked(task, sandbox, scratch, entries(scratch / "workspace"))
+    return looked(task, sandbox, scratch, entries(scratch / "workspace"), env)
 
 
-def looked(task: Task, sandbox: Sandbox, scratch: Path, before: dict[str, str]) -> tuple[CheckResult, ...]:
+def looked(task: Task, sandbox: Sandbox, scratch: Path, before: Listing, env: Env) -> tuple[CheckResult, ...]:
     hidden = scratch / "hidden"
     unpack(pack(task.folder / ("tests" if task.harbor else CHECKS)), hidden)
-    place = Place(task=task, sandbox=sandbox, scratch=scratch, hidden=hidden, keepers=Keepers())
+    place = Place(task=task, sandbox=sandbox, scratch=scratch, hidden=hidden, keepers=Keepers(), env=env)
     return check_all(place, scratch / "workspace", before, None)
 
 
-def on_solution(
-    task: Task, sandbox: Sandbox, scratch: Path, env: dict[str, str]
-) -> tuple[tuple[CheckResult, ...], str]:
+def on_solution(task: Task, sandbox: Sandbox, scratch: Path, env: Env) -> tuple[tuple[CheckResult, ...], str]:
     """The checks after the reference solution was laid over the workspace, or run in it."""
     work = scratch / "workspace"
     begin(task, None, work, scratch / "mirrors")
@@ -85,10 +87,10 @@ def on_solution(
     else:
         place = "/solution/solution.sh" if sandbox.kind == "bubblewrap" else str(task.folder / SCRIPT)
         why = solve(task, sandbox, scratch, ["/bin/sh", place], env)
-    return looked(task, sandbox, scratch, before), why
+    return looked(task, sandbox, scratch, before, env), why
 
 
-def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: dict[str, str]) -> str:
+def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: Env) -> str:
     """Run a solution's script in the workspace; what went wrong."""
     inside = task.harbor.workdir if task.harbor else INSIDE
     (scratch / "tmp").mkdir()
@@ -100,7 +102,7 @@ def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: dic
         *mine,
     ]
     room = Room(
-        mounts=mounts, cwd=inside, has_network=task.network == "full", programs=searched(env["PATH"]), hidden=()
+        mounts=mounts, cwd=inside, has_network=task.network == "full", programs=searched(env.get("PATH", "")), hidden=()
     )
     ended = Keepers().keep(
         Order(

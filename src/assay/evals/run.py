@@ -51,7 +51,7 @@ class Progress(Row, frozen=True):
     done: int
     planned: int
     usd: float
-    """Of all trials so far whose price is known."""
+    """Of all attempts so far whose price is known."""
     why: str = ""
 
 
@@ -200,6 +200,8 @@ class Work:
         self.jobs = [self.job(slot) for slot in wanted]
         self.done: dict[str, Trial] = {}
         self.records: dict[str, Record] = {}
+        self.lost = sum(one.usd or 0.0 for job in self.jobs for one in trials.failures(self.folder_of(job)))
+        """US dollars that went into attempts without a result."""
         self.stopped: Stopped = ""
         self.over = threading.Event()
         self.telling = threading.Lock()
@@ -248,28 +250,29 @@ class Work:
         return found if found and self.may_start(len(running)) else None
 
     def may_start(self, running: int) -> bool:
-        """Whether one more trial fits the budget, going by the mean so far."""
+        """Whether one more attempt fits the budget, going by the mean so far."""
         most = self.plan.options.max_cost
         if most is None:
             return True
-        prices = [record.trial.cost.usd for record in self.records.values()]
-        known = [price for price in prices if price is not None]
-        if len(known) < len(prices):
-            self.stopped = "unpriced"
-        elif sum(known) + (running + 1) * (sum(known) / len(known) if known else 0.0) > most or sum(known) >= most:
-            self.stopped = "budget"
+        with self.telling:
+            prices = [record.trial.cost.usd for record in self.records.values()]
+            known = [price for price in prices if price is not None]
+            if len(known) < len(prices):
+                self.stopped = "unpriced"
+            elif self.usd() >= most or self.usd() + (running + 1) * sum(known) / max(1, len(known)) > most:
+                self.stopped = "budget"
         return not self.stopped
 
     def trial(self, job: Job) -> None:
         """One trial, tried again where infrastructure failed."""
         folder = self.folder_of(job)
-        failures = [one for one in paths.attempts(folder) if (one / paths.FAILURE).is_file()]
+        failures = trials.failures(folder)
         wait_s = self.plan.options.wait_s
         for number in range(len(failures), max(self.plan.options.most_attempts, len(failures) + 1)):
             if number > len(failures):
                 self.plan.sleep(wait_s)
                 wait_s *= 2
-            if self.over.is_set():
+            if self.over.is_set() or (number > len(failures) and not self.may_start(0)):
                 return
             self.tell(job, "began")
             found = trials.attempt(job, self.plan.setting)
@@ -279,6 +282,8 @@ class Work:
                 return
             if self.plan.setting.keepers.is_stopped:
                 return
+            with self.telling:
+                self.lost += found.usd or 0.0
             self.tell(job, "failed", found.why)
         self.give_up(job)
 
@@ -306,7 +311,7 @@ class Work:
             self.plan.tell(progress)
 
     def usd(self) -> float:
-        return sum(record.trial.cost.usd or 0.0 for record in self.records.values())
+        return self.lost + sum(record.trial.cost.usd or 0.0 for record in self.records.values())
 
     def folder_of(self, job: Job) -> Path:
         return trial_folder(self.plan.folder, job.slot, job.key)

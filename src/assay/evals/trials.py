@@ -62,6 +62,8 @@ class Failure(Row, frozen=True):
 
     why: str
     at: str
+    usd: float | None = None
+    """What it cost all the same, as far as its transcript tells."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -125,21 +127,21 @@ class Attempt:
         why = self.runner.trouble(left)
         if ended.ended in ("lost", "missing", "stopped"):
             why = f"{ended.why}: {left.stderr.decode('utf-8', 'replace').strip()[-300:]}".rstrip(": ") or ended.ended
+        reading, claim = transcript.read(files), transcript.claimed(left.result)
+        spent = transcript.cost(reading.turns, claim, ended.wall_s)
         if why:
-            return Failure(why=why, at=now())
-        reading = transcript.read(files)
+            return Failure(why=why, at=now(), usd=spent.usd)
         checks = self.checks(before, reading.turns)
         if unsure := [check.name for check in checks if check.passed is None]:
-            return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now())
+            return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now(), usd=spent.usd)
         found = loaded(
             self.scratch / "before", self.scratch.inside["workspace"], self.job.config.files,
             self.runner.told(left.records),
         )  # fmt: skip
         self.tell(before, checks, found, ended)
-        claim = transcript.claimed(left.result)
         trial = Trial(
             task=self.job.slot.task, arm=self.job.slot.arm, repeat=self.job.slot.repeat, stage=self.job.slot.stage,
-            checks=checks, cost=transcript.cost(reading.turns, claim, ended.wall_s),
+            checks=checks, cost=spent,
             attempts=paths.number_of(self.folder), folder=self.folder.relative_to(self.setting.run).as_posix(),
         )  # fmt: skip
         if self.setting.judge and self.job.task.rubric:
@@ -217,7 +219,7 @@ class Attempt:
         unpack(self.setting.hidden[self.job.task.name], hidden)
         place = Place(
             task=self.job.task, sandbox=self.setting.sandbox, scratch=self.scratch.root, hidden=hidden,
-            keepers=self.setting.keepers,
+            keepers=self.setting.keepers, env=self.setting.env,
         )  # fmt: skip
         found = check_all(place, self.scratch / "workspace", before, turns)
         opened = self.setting.watch.opened(self.job.task.name) if self.setting.watch else []
@@ -309,6 +311,17 @@ def recorded(folder: Path, key: str) -> Record | None:
     except (OSError, msgspec.DecodeError):
         return None
     return found if found.key == key else None
+
+
+def failures(folder: Path) -> list[Failure]:
+    """Attempts at a trial that infrastructure broke."""
+    found = []
+    for attempt in paths.attempts(folder):
+        try:
+            found.append(msgspec.json.decode((attempt / paths.FAILURE).read_bytes(), type=Failure))
+        except (OSError, msgspec.DecodeError):
+            continue  # cut short by a crash of ours
+    return found
 
 
 def altered(run: Path, record: Record) -> list[str]:

@@ -36,7 +36,7 @@ def twelve(tmp_path):
     for name in ("hem", "knit", "weave"):
         task(tmp_path / "tasks", name)
     log = tmp_path / "log"
-    script = f'sleep 0.1; echo blue > scarf.txt; echo "$PWD" >> {log}; sleep 31.{os.getpid()} & '
+    script = f'sleep 0.2; echo blue > scarf.txt; echo "$PWD" >> {log}; sleep 31.{os.getpid()} & '
     config(tmp_path, script, "a")
     config(tmp_path, f"{script} true", "b")
     return tmp_path
@@ -48,7 +48,7 @@ def test_killed_again_and_again_every_trial_is_there_once(twelve):
     while kills < KILLS:
         one = started(twelve)
         try:
-            one.wait(dice.uniform(0.3, 1.2))
+            one.wait(dice.uniform(0.3, 0.9))
             break
         except subprocess.TimeoutExpired:
             one.kill()
@@ -65,7 +65,7 @@ def test_killed_again_and_again_every_trial_is_there_once(twelve):
     assert all(file.read_bytes() == before for file, before in known.items()), "what had ended was run again"
     assert not list((twelve / "run" / "scratch").iterdir())
     assert not orphans(f"31.{os.getpid()}")
-    assert kills > 2
+    assert kills > 1
 
 
 def orphans(mark: str) -> list[psutil.Process]:

@@ -117,6 +117,16 @@ def test_no_trial_begins_that_would_probably_go_beyond_the_budget(tmp_path):
     assert (rest.stopped, len(rest.trials)) == ("", 6)
 
 
+def test_what_failed_attempts_cost_counts_too(tmp_path):
+    for name in ("hem", "knit", "weave"):
+        task(tmp_path / "tasks", name)
+    arms = (config(tmp_path, f"{spending(0.3)}; exit 75", "a"), config(tmp_path, spending(0.0), "b"))
+    found = ran(tmp_path, arms, options={"max_cost": 1.0})
+    assert found.stopped == "budget"
+    assert found.usd == pytest.approx(1.2)
+    assert ran(tmp_path, arms, options={"max_cost": 1.0}).usd == pytest.approx(1.2)
+
+
 def test_a_budget_can_not_be_held_where_prices_are_not_known(tmp_path):
     for name in ("hem", "knit"):
         task(tmp_path / "tasks", name)

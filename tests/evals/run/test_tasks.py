@@ -1,5 +1,6 @@
 """Tasks and configurations as folders: what is read, what is refused, and what a checkup finds."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -166,7 +167,7 @@ def sandbox(request):
 
 def test_a_good_task_passes_its_checkup(tmp_path, sandbox):
     good = task(tmp_path, files={"solution/scarf.txt": "blue"})
-    found = check_task(load_task(good), sandbox=sandbox)
+    found = check_task(load_task(good), os.environ, sandbox=sandbox)
     assert found.is_fine
     assert [one.passed for one in found.untouched] == [False]
     assert [one.passed for one in found.solved] == [True]
@@ -175,15 +176,18 @@ def test_a_good_task_passes_its_checkup(tmp_path, sandbox):
 def test_a_solution_may_be_a_script(tmp_path, sandbox):
     found = check_task(
         load_task(task(tmp_path, files={"solution.sh": "cp yarn.txt scarf.txt; echo blue > scarf.txt"})),
-        sandbox=sandbox,
+        os.environ,
+        sandbox,
     )
     assert found.is_fine, found.problems
-    broken = check_task(load_task(task(tmp_path, "other", files={"solution.sh": "exit 4"})), sandbox=sandbox)
+    broken = check_task(
+        load_task(task(tmp_path, "other", files={"solution.sh": "exit 4"})), os.environ, sandbox=sandbox
+    )
     assert "the reference solution" in broken.problems[0]
 
 
 def test_a_task_without_a_solution_is_still_looked_at(tmp_path):
-    found = check_task(load_task(task(tmp_path)), sandbox=PLAIN)
+    found = check_task(load_task(task(tmp_path)), os.environ, sandbox=PLAIN)
     assert (found.solved, found.problems) == (None, ())
 
 
@@ -195,7 +199,7 @@ WEAK = {
 
 @pytest.mark.parametrize(("fields", "files", "why"), WEAK.values(), ids=WEAK)
 def test_a_task_that_proves_nothing_is_found_out(tmp_path, fields, files, why):
-    found = check_task(load_task(task(tmp_path, files=files, **fields)), sandbox=PLAIN)
+    found = check_task(load_task(task(tmp_path, files=files, **fields)), os.environ, sandbox=PLAIN)
     assert not found.is_fine
     assert why in " ".join(found.problems)
 
@@ -216,7 +220,7 @@ def test_a_harbor_task_runs_as_it_is(tmp_path):
     tree(tmp_path / "tasks" / "weave", HARBOR)
     one = load_task(tmp_path / "tasks" / "weave")
     assert (one.timeout_s, one.network, one.harbor.workdir) == (30.0, "full", "/app")
-    found = check_task(one, sandbox=bubblewrap())
+    found = check_task(one, os.environ, sandbox=bubblewrap())
     assert found.is_fine, found
     arms = (config(tmp_path, "cat yarn.txt > /app/scarf.txt", "a"), config(tmp_path, "cp dyes/woad.txt scarf.txt", "b"))
     trials = ran(tmp_path, arms, bubblewrap()).trials
