@@ -1,6 +1,7 @@
 """One trial: a fresh workspace, an agent in it until it ends, checks, and a folder that tells all of it."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -286,9 +287,10 @@ def shortened(file: Path) -> bytes:
 def attempt(job: Job, setting: Setting) -> Record | Failure:
     """Try a trial once; what comes of it is on disk when this returns."""
     folder = paths.next_attempt(paths.trial_folder(setting.run, job.slot, job.key))
-    scratch = Path(tempfile.mkdtemp(prefix="assay-trial-"))
+    scratch = Path(tempfile.gettempdir()) / f"assay-trial-{secrets.token_hex(6)}"
     note = setting.run / paths.SCRATCH / scratch.name
-    note.write_text(str(scratch), "utf-8")
+    note.write_text(str(scratch), "utf-8")  # first: killed in between, the next run finds what to remove
+    scratch.mkdir(mode=0o700)
     try:
         found = Attempt(job, setting, folder, scratch).run()
     except (OSError, Unreadable) as error:

@@ -24,7 +24,8 @@ KILLS = 9
 
 
 def started(tmp: Path) -> "subprocess.Popen[bytes]":
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    (tmp / "tmp").mkdir(exist_ok=True)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp / "tmp")}
     return subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("kill_me.py")), str(tmp)], env=env, stderr=subprocess.DEVNULL
     )
@@ -63,7 +64,7 @@ def test_killed_again_and_again_every_trial_is_there_once(twelve):
     assert all(check["passed"] for trial in trials for check in trial["checks"])
     assert len(list((twelve / "run").rglob("trial.json"))) == 12
     assert all(file.read_bytes() == before for file, before in known.items()), "what had ended was run again"
-    assert not list((twelve / "run" / "scratch").iterdir())
+    assert not [*(twelve / "run" / "scratch").iterdir(), *(twelve / "tmp").iterdir()]
     assert not orphans(f"31.{os.getpid()}")
     assert kills > 1
 
