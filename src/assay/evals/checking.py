@@ -77,7 +77,8 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
     for folder in (home, tmp, reward):
         folder.mkdir(parents=True)
     tests = here / "tests" if place.task.harbor else work / CHECKS
-    copy_tree(place.hidden, tests)
+    if place.hidden.is_dir():  # a task may have no check files
+        copy_tree(place.hidden, tests)
     first = listing(tests)
     is_wrapped = place.sandbox.kind == "bubblewrap"
     inside = (place.task.harbor.workdir if place.task.harbor else WORKSPACE) if is_wrapped else str(work)
