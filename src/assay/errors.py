@@ -8,6 +8,7 @@ AssayError          anything Assay itself reports
 │   ├── ModelBusy         it may answer later: try again
 │   ├── ModelRefused      it won't answer this: the session is ungraded
 │   └── ModelUnavailable  it answers nobody: no key, no program, no such model, no way there
+├── Invalid         what an evaluation rests on can't be trusted: exit code 4
 ├── WorkerLost      a worker process was killed: what was done is kept
 └── Stopped         the person asked to stop: what was done is kept, exit code 130
 
@@ -53,6 +54,12 @@ class ModelRefused(ModelError):
 
 class ModelUnavailable(ModelError):
     """No request is answered: what was asked for is not set up, or can't be reached."""
+
+
+class Invalid(AssayError):
+    """What an evaluation rests on can't be trusted."""
+
+    exit_code = 4
 
 
 class WorkerLost(AssayError):

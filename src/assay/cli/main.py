@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from assay.cli import demo, doctor, egress, langfuse, profiles, quality, score, session, sessions, show, streams
+from assay.cli import eval as evaluation
 from assay.cli.shared import settings
 from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError, Stopped
@@ -41,6 +42,7 @@ app.command("streams", epilog="Example: `assay streams --since 7d --project .`")
 app.command("quality", epilog=quality.EXAMPLE)(quality.quality)
 app.add_typer(profiles.app, name="profiles", epilog=profiles.EXAMPLE)
 app.add_typer(langfuse.app, name="langfuse", epilog=langfuse.EXAMPLE)
+app.add_typer(evaluation.app, name="eval", epilog=evaluation.EXAMPLE)
 app.command("egress", epilog=egress.EXAMPLE)(egress.egress_)
 app.command("doctor", epilog="Example: `assay doctor`")(doctor.doctor)
 app.command("demo", epilog=demo.EXAMPLE)(demo.demo)

@@ -1,0 +1,227 @@
+"""`assay eval`: is the new configuration better, and may it go in?"""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from msgspec.structs import asdict
+from rich.console import Console
+
+from assay.cli import evaluating
+from assay.cli.evaluating import FORMATS, Asked, leave
+from assay.cli.saving import checked
+from assay.cli.shared import AsJson, StorePath, leave_quietly
+from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
+from assay.errors import Invalid
+from assay.evals import kept as keeping
+from assay.evals import planner
+from assay.evals.account import account
+from assay.evals.checkup import check_task
+from assay.evals.compare import verify
+from assay.evals.configs import FILE as CONFIG_FILE
+from assay.evals.configs import load_config
+from assay.evals.evaluating import compared, trusted
+from assay.evals.kept import Decided, Kept
+from assay.evals.replay import replay as replayed
+from assay.evals.tasks import Task, load_suite
+from assay.evals.types import Comparison, Plan
+from assay.reports import evaluation as shown
+from assay.reports.evaluated import SCHEMA_VERSION, CheckupLine, Checkups
+
+EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
+BAD, UNDECIDED = 2, 3
+
+app = typer.Typer(
+    help="Is the new configuration better, and may it go in? Tasks run with two configurations become a verdict. "
+    "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Tasks = Annotated[
+    Path,
+    typer.Option("--tasks", metavar="DIR", help="Folder of tasks, each a folder with a task.toml.", readable=False),
+]
+Side = "a folder with a config.toml, REF:PATH for one at a git ref, or a bare git REF."
+Baseline = Annotated[str, typer.Option("--baseline", metavar="CONFIG", help=f"What there is: {Side}")]
+Candidate = Annotated[str, typer.Option("--candidate", metavar="CONFIG", help=f"What may replace it: {Side}")]
+Repeats = Annotated[
+    int | None,
+    typer.Option("--repeats", metavar="N", min=1, help="Trials of each task and side; 3, or 1 with --rule seed."),
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at once.")]
+MaxCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="Begin no trial that would probably take the run beyond it."),
+]
+Sequential = Annotated[
+    bool, typer.Option("--sequential", help="Look after every 2 repeats, at most 10, and stop when it is decided.")
+]
+RuleName = Annotated[
+    str | None,
+    typer.Option("--rule", metavar="seed|tested", help="`tested` is a test; `seed` goes by one run per side."),
+]
+Want = Annotated[
+    float | None,
+    typer.Option("--want", metavar="POINTS", help="Gain you hope to prove; refused where the suite can't show it."),
+]
+Attempt = Annotated[
+    int | None,
+    typer.Option("--attempt", metavar="N", min=1, help="The how-manieth candidate; else runs beside it are counted."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Folder of the run; else one below .assay/runs.", readable=False),
+]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .md, .html or .junit.xml; any number.",
+        readable=False,
+    ),
+]  # fmt: skip
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that has ended.", readable=False)]
+Folders = Annotated[
+    list[Path],
+    typer.Argument(metavar="DIR…", help="Folders of tasks, single tasks, or configurations.", readable=False),
+]
+PilotRun = Annotated[
+    Path | None,
+    typer.Option("--pilot", metavar="RUN", help="A run whose baseline tells how much trials vary, and their price.",
+                 readable=False),
+]  # fmt: skip
+
+
+@app.command("check", epilog="Example: `assay eval check tasks`")
+def check(folders: Folders, as_json: AsJson = False) -> None:
+    """Check tasks before they are run: not all checks may pass untouched, all must on the reference solution."""
+    tasks: list[CheckupLine] = []
+    names: list[str] = []
+    for folder in folders:
+        if (folder / CONFIG_FILE).is_file():
+            names.append(load_config(str(folder), folder).name)
+        else:
+            tasks += [looked_at(task) for task in load_suite(folder).tasks]
+    found = Checkups(tasks=tuple(tasks), configs=tuple(names))
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+    else:
+        Console().print(shown.checkups(found))
+    if any(one.problems for one in found.tasks):
+        raise typer.Exit(BAD)
+
+
+@app.command("run", epilog=EXAMPLE)
+def run(  # noqa: PLR0913  each is an option
+    tasks: Tasks,
+    baseline: Baseline,
+    candidate: Candidate,
+    repeats: Repeats = None,
+    jobs: Jobs = 1,
+    max_cost: MaxCost = None,
+    sequential: Sequential = False,
+    rule: RuleName = None,
+    want: Want = None,
+    attempt: Attempt = None,
+    out: Out = None,
+    judge: Judge = None,
+    model: ModelName = None,
+    model_url: ModelUrl = None,
+    yes: Yes = False,
+    store: StorePath = None,
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Run tasks with two configurations, compare them, and say whether the candidate may go in; again: go on."""
+    targets = files(output)
+    asked = Asked(
+        tasks=tasks, baseline=baseline, candidate=candidate, repeats=repeats, jobs=jobs, max_cost=max_cost,
+        sequential=sequential, rule=rule, want=want, attempt=attempt, out=out, judge=judge, model=model,
+        url=model_url, yes=yes, store=store,
+    )  # fmt: skip
+    found = evaluating.evaluated(asked)
+    leave(account(found.comparison, found.kept), targets, as_json)
+
+
+@app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
+def compare(run: RunFolder, as_json: AsJson = False, output: Output = None) -> None:
+    """Compare the trials of a run that has ended, as it was decided before the first of them."""
+    targets, (kept, decided) = files(output), whole(run)
+    leave(account(compared(kept.trials, decided), kept), targets, as_json)
+
+
+@app.command("gate", epilog="Example: `assay eval gate .assay/runs/3f2a91c0 && echo in`")
+def gate(run: RunFolder, as_json: AsJson = False) -> None:
+    """Say whether the candidate of a run may go in: its comparison is made again and must be the one on record."""
+    kept, decided = whole(run)
+    found = account(on_record(kept, decided), kept)
+    leave(found, [], as_json, shown.gate(found))
+
+
+@app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
+def replay(run: RunFolder, as_json: AsJson = False, output: Output = None) -> None:
+    """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
+    targets, (kept, decided) = files(output), whole(run)
+    again = keeping.rejudged(kept, replayed(kept.folder).trials)
+    before, now = compared(kept.trials, decided), compared(again.trials, decided)
+    if before.verdict != now.verdict:
+        print(f"assay: the verdict was {before.verdict} when these trials were run", file=sys.stderr)
+    leave(account(now, again), targets, as_json)
+
+
+@app.command("plan", epilog="Example: `assay eval plan --tasks tasks --repeats 5 --want 15`")
+def plan(
+    tasks: Tasks,
+    repeats: Repeats = None,
+    want: Want = None,
+    pilot: PilotRun = None,
+    attempt: Attempt = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what these tasks can prove with so many repeats, before anything is spent."""
+    suite = load_suite(tasks)
+    known = planner.pilot([one for one in whole(pilot)[0].trials if one.arm == "baseline"]) if pilot else None
+    judged = any(task.rubric for task in suite.tasks)
+    made: Plan = planner.plan(
+        len(suite.tasks), repeats or evaluating.REPEATS, want, known, is_judged=judged, attempt=attempt or 1
+    )
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
+    else:
+        Console().print(shown.sentences(planner.told(made)))
+    if not made.is_decidable:
+        raise typer.Exit(UNDECIDED)
+
+
+def looked_at(task: Task) -> CheckupLine:
+    return msgspec.convert(check_task(task, os.environ), CheckupLine, from_attributes=True)
+
+
+def whole(run: Path) -> tuple[Kept, Decided]:
+    """A run that has ended and can be trusted, and what was decided before it began."""
+    kept = keeping.load(run)
+    trusted(kept.altered)
+    return kept, keeping.decided(kept.lock)
+
+
+def on_record(kept: Kept, decided: Decided) -> Comparison:
+    """The comparison that was written down, when it is what the trials say."""
+    found = keeping.comparison_of(kept.folder)
+    sides = [[one for one in kept.trials if one.arm == arm] for arm in ("baseline", "candidate")]
+    wrong = verify(found, sides[0], sides[1], decided.thresholds, decided.design)
+    if found.rule != decided.rule:
+        wrong = (f"rule: it was decided to go by {decided.rule}",)
+    if wrong:
+        raise Invalid(f"{kept.folder / keeping.COMPARISON} does not hold: {'; '.join(wrong)}")
+    return found
+
+
+def files(output: Sequence[Path] | None) -> list[Path]:
+    """Where reports go, each checked before anything is run."""
+    return [target for path in output or () if (target := checked(path, FORMATS))]

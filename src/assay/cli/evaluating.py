@@ -1,0 +1,157 @@
+"""From the options of `assay eval run` to an evaluation: everything is checked before anything is spent."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from msgspec import Struct
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from assay.cli.saving import write
+from assay.cli.shared import leave_quietly, one_of
+from assay.errors import BadInput
+from assay.evals import evaluating, planner, sequential
+from assay.evals import run as running
+from assay.evals.configs import Config, load_config
+from assay.evals.evaluating import Outcome, design_of
+from assay.evals.kept import Decided, pins
+from assay.evals.paths import run_folder
+from assay.evals.tasks import Suite, load_suite
+from assay.evals.types import Arm, Plan, Rule
+from assay.reports import evaluation as shown
+from assay.reports.evaluated import Evaluation
+from assay.reports.evaluation_files import junit, machine, markdown
+from assay.reports.evaluation_page import page
+from assay.reports.safe import one_line, safe
+
+ROOT, REPEATS = Path(".assay/runs"), 3
+FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
+    ".json": lambda found, _: machine(found),
+    ".md": lambda found, _: markdown(found),
+    ".html": lambda found, target: page(found, target.parent),
+    ".xml": lambda found, _: junit(found),
+}
+Tell = Callable[[running.Progress], None]
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What `assay eval run` was asked; `None` was not given."""
+
+    tasks: Path
+    baseline: str
+    candidate: str
+    repeats: int | None
+    jobs: int
+    max_cost: float | None
+    sequential: bool
+    rule: str | None
+    want: float | None
+    attempt: int | None
+    out: Path | None
+    judge: str | None
+    model: str | None
+    url: str | None
+    yes: bool
+    store: str | None
+
+
+def evaluated(asked: Asked) -> Outcome:
+    """Run what is asked for, or go on with it."""
+    rule, repeats = how(asked)
+    suite = load_suite(asked.tasks)
+    root = asked.out or ROOT
+    arms: dict[Arm, Config] = {
+        "baseline": load_config(asked.baseline, root / "configs"),
+        "candidate": load_config(asked.candidate, root / "configs"),
+    }
+    folder = asked.out or run_folder(ROOT, suite.sha256, arms["baseline"].sha256, arms["candidate"].sha256)
+    number = asked.attempt or evaluating.attempt(folder, suite, arms)
+    says = promised(asked, suite, repeats, number) if rule == "tested" else ()
+    decided = Decided(rule=rule, design=design_of(suite, repeats, number, is_sequential=asked.sequential))
+    with telling() as tell:
+        plan = running.plan(
+            suite, arms, folder, os.environ, more=pins(decided), tell=tell,
+            options=running.Options(jobs=asked.jobs, max_cost=asked.max_cost),
+        )  # fmt: skip
+        if asked.out is None:
+            unseen_by_git(ROOT)
+        return evaluating.evaluate(plan, decided, says)
+
+
+def how(asked: Asked) -> tuple[Rule, int]:
+    """Rule and repeats, as they were asked for or follow from each other."""
+    named = one_of(asked.rule, ("seed", "tested"), "--rule")
+    if asked.sequential:
+        if named == "seed" or asked.repeats not in (None, sequential.CAP):
+            raise BadInput(f"--sequential goes by rule tested, up to {sequential.CAP} repeats; leave --repeats out")
+        return "tested", sequential.CAP
+    repeats = asked.repeats or (1 if named == "seed" else REPEATS)
+    if named == "seed" and repeats > 1:
+        raise BadInput(f"--rule seed goes by one run per side; for {repeats} repeats take --rule tested")
+    return ("seed" if named == "seed" or (named is None and repeats == 1) else "tested"), repeats
+
+
+def promised(asked: Asked, suite: Suite, repeats: int, attempt: int) -> tuple[str, ...]:
+    """What this suite can prove, in sentences; a gain that it can't show is refused."""
+    judged = any(task.rubric for task in suite.tasks) and asked.judge not in (None, "offline")
+    made: Plan = planner.plan(len(suite.tasks), repeats, asked.want, is_judged=judged, attempt=attempt)
+    if asked.want is not None and not made.is_decidable:
+        raise BadInput("; ".join(made.says))
+    if sys.stderr.isatty() or not made.is_decidable:
+        for line in planner.told(made) if sys.stderr.isatty() else made.says:
+            print(f"assay: {safe(line)}", file=sys.stderr)
+    return planner.told(made)
+
+
+def unseen_by_git(root: Path) -> None:
+    """Runs are not for committing."""
+    root.mkdir(parents=True, exist_ok=True)
+    if not (root / ".gitignore").exists():
+        (root / ".gitignore").write_text("*\n", "utf-8")
+
+
+@contextmanager
+def telling() -> Iterator[Tell]:
+    """A bar of trials on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = (
+        TextColumn("trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[now]}"),
+    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task("trials", total=None, now="")
+
+    def tell(at: running.Progress) -> None:
+        slot = at.slot
+        name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
+        if at.event == "failed":
+            bar.console.print(
+                f"{name}: {one_line(at.why, 200)}; not the agent's failure", markup=False, highlight=False
+            )
+        bar.update(task, completed=at.done, total=at.planned, now=f"USD {at.usd:.2f}  {name}")
+
+    with bar:
+        yield tell
+
+
+def leave(found: Evaluation, targets: Sequence[Path], as_json: bool, short: RenderableType | None = None) -> None:
+    """Write and print an evaluation, and leave with what it says."""
+    for target in targets:
+        write(FORMATS[target.suffix.lower()](found, target), target)
+        print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
+    leave_quietly()
+    if as_json:
+        sys.stdout.buffer.write(machine(found))
+    else:
+        Console().print(short or shown.report(found))
+    sys.stdout.flush()
+    raise typer.Exit(found.exit_code)

@@ -1,0 +1,127 @@
+"""Runs a task's checks after the agent has left: in clean copies, with check files it has never seen."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from assay.evals.fingerprint import Listing, listing
+from assay.evals.launching import Keepers, Order
+from assay.evals.sandbox import Mount, Room, Sandbox, searched, wrapped
+from assay.evals.scene import Check, Ran, Scene, kind
+from assay.evals.tasks import CHECKS, Task
+from assay.evals.types import CheckResult
+from assay.evals.workspace import Unreadable, changes, clean_copy, copy_tree, entries, remove
+from assay.types import Turn
+
+TAIL = 600
+"""Characters of a command's output that are kept."""
+ENV = ("PATH", "LANG", "LC_ALL", "TZ")
+WORKSPACE, HOME, TMP, TESTS, REWARD = "/workspace", "/home/checks", "/tmp", "/tests", "/logs/verifier"  # noqa: S108
+REWARDS = ("reward.txt", "reward.json")
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where checks are run."""
+
+    task: Task
+    sandbox: Sandbox
+    scratch: Path
+    hidden: Path
+    """A copy of the task's check files that no agent ever saw."""
+    keepers: Keepers
+    env: Mapping[str, str]
+
+    @property
+    def secret(self) -> tuple[Path, Path]:
+        """Folders that nothing in a workspace may lead to."""
+        return self.scratch, self.task.folder
+
+
+def check_all(place: Place, left: Path, before: Listing, turns: tuple[Turn, ...] | None) -> tuple[CheckResult, ...]:
+    """Every check of a task, on what an agent left."""
+    task = place.task
+    clean = place.scratch / "clean"
+    try:
+        clean_copy(left, clean, place.hidden, place.secret)
+        changed = changes(before, entries(left))
+    except (Unreadable, OSError) as error:
+        return tuple(result(check, passed=False, detail=str(error)[:TAIL]) for check in task.checks)
+
+    def run(line: str, timeout_s: float) -> Ran:
+        return run_in_copy(place, left, line, timeout_s)
+
+    scene = Scene(workspace=clean, changed=changed, turns=turns, run=run)
+    return tuple(look(check, scene) for check in task.checks)
+
+
+def look(check: Check, scene: Scene) -> CheckResult:
+    """One check; a file that can't be read is the agent's, and no pass."""
+    try:
+        found = kind(check.kind).check(check.spec, scene)
+    except (OSError, Unreadable, RecursionError) as error:
+        return result(check, passed=False, detail=str(error)[:TAIL])
+    return result(check, passed=found.passed, detail=found.detail[:TAIL])
+
+
+def result(check: Check, *, passed: bool | None, detail: str) -> CheckResult:
+    return CheckResult(name=check.name, kind=check.kind, passed=passed, detail=detail)
+
+
+def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
+    """Run a shell line in a copy of its own; whether it touched the check files is seen by their hashes."""
+    here = place.scratch / f"check-{len(list(place.scratch.glob('check-*')))}"
+    work, home, tmp, reward = here / "workspace", here / "home", here / "tmp", here / "reward"
+    clean_copy(left, work, place.hidden, place.secret)
+    for folder in (home, tmp, reward):
+        folder.mkdir(parents=True)
+    tests = here / "tests" if place.task.harbor else work / CHECKS
+    if place.hidden.is_dir():  # a task may have no check files
+        copy_tree(place.hidden, tests)
+    first = listing(tests)
+    is_wrapped = place.sandbox.kind == "bubblewrap"
+    inside = (place.task.harbor.workdir if place.task.harbor else WORKSPACE) if is_wrapped else str(work)
+    env = {name: place.env[name] for name in ENV if name in place.env}
+    env |= {"HOME": HOME if is_wrapped else str(home), "TMPDIR": TMP if is_wrapped else str(tmp)}
+    env["ASSAY_CHECKS"] = TESTS if place.task.harbor else f"{inside}/{CHECKS}"
+    mounts = [mount(work, inside), mount(home, HOME), mount(tmp, TMP), mount(tmp, "/dev/shm")]  # noqa: S108
+    if place.task.harbor:
+        mounts += [mount(tests, TESTS), mount(reward, REWARD)]
+    room = Room(
+        mounts=mounts, cwd=inside, has_network=place.task.network == "full", programs=searched(env.get("PATH", "")),
+        hidden=(place.task.folder,),
+    )  # fmt: skip
+    order = Order(
+        argv=wrapped(place.sandbox, ["/bin/sh", "-c", line], room), env=env, cwd=str(work), stdout=str(here / "out"),
+        stderr=str(here / "err"), timeout_s=timeout_s, grace_s=0, most_bytes=place.task.disk_mb << 20,
+        watch=[str(here)], is_wrapped=is_wrapped, marker=str(here),
+    )  # fmt: skip
+    ended = place.keepers.keep(order)
+    is_tampered = listing(tests) != first
+    found = Ran(
+        ended=ended.ended, code=ended.code, output=tail(here), is_tampered=is_tampered, reward=reward_of(reward)
+    )
+    remove(here)
+    here.mkdir()  # its number stays taken
+    return found
+
+
+def mount(here: Path, inside: str) -> Mount:
+    return Mount(here=here, inside=inside, is_writable=True)
+
+
+def tail(here: Path) -> str:
+    """The end of what a command said."""
+    said = b""
+    for name in ("out", "err"):
+        with (here / name).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            said += file.read()
+    return said.decode("utf-8", "replace").strip()[-TAIL:]
+
+
+def reward_of(folder: Path) -> str:
+    """What the tests of a Harbor task wrote."""
+    there = [folder / name for name in REWARDS if (folder / name).is_file() and not (folder / name).is_symlink()]
+    return there[0].read_text("utf-8", "replace")[:TAIL] if there else ""

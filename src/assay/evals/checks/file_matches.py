@@ -1,0 +1,30 @@
+"""A file must match a regular expression somewhere; `^` and `$` are ends of lines."""
+
+import re
+
+from assay.evals import scene
+
+MOST = 1 << 20
+"""Characters that are looked at: a pattern may be slow, and the file is the agent's."""
+
+
+class Spec(scene.Spec, frozen=True):
+    path: str
+    pattern: str
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(f"{self.pattern!r} is no regular expression: {error}") from None
+
+
+def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
+    file = seen.file(spec.path)
+    if file is None:
+        return scene.Finding(passed=False, detail=f"no file {spec.path}")
+    with file.open(encoding="utf-8", errors="replace") as opened:
+        found = re.search(spec.pattern, opened.read(MOST), re.MULTILINE)
+    return scene.Finding(
+        passed=found is not None, detail="" if found else f"{spec.path} does not match {spec.pattern!r}"
+    )

@@ -1,0 +1,136 @@
+"""Configurations as folders, or as they stood at a git ref: which agent, how it is started, what it is given."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from assay.errors import BadInput
+from assay.evals.fingerprint import Listing, listing, sealed
+from assay.evals.gitting import git
+from assay.evals.packing import unpack
+from assay.evals.tasks import toml
+from assay.types.value import Row
+
+FILE, FILES, IN_REPOSITORY = "config.toml", "files", ".assay/config.toml"
+INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", ".claude", ".codex", ".agents", ".mcp.json")
+"""What a repository tells agents; a bare git ref is a configuration of these."""
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+OURS = frozenset({"HOME", "PATH", "TMPDIR", "ASSAY_PROMPT", "ASSAY_RESULT_DIR", "LD_PRELOAD", "LD_LIBRARY_PATH"})
+"""Variables that a configuration can't pass through: every trial has its own."""
+Agent = Literal["claude-code", "codex", "command"]
+
+
+class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`config.toml`."""
+
+    agent: Agent
+    command: tuple[str, ...] = ()
+    """For `command`: what is run; a first word that begins with `./` lies in the configuration's folder."""
+    model: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    """Names of variables that are passed on; no other is."""
+
+
+class Config(Row, frozen=True):
+    """One configuration, ready to run."""
+
+    name: str
+    folder: Path
+    agent: Agent
+    command: tuple[str, ...] = ()
+    model: str = ""
+    args: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    files: Listing = {}
+    """What is laid over the workspace, with hashes."""
+    sha256: str = ""
+    commit: str = ""
+    """Where it was taken from a git ref."""
+
+    @property
+    def overlay(self) -> Path:
+        """The folder that is laid over the workspace."""
+        return self.folder / FILES
+
+
+def load_config(where: str, keep: Path, repository: Path | None = None) -> Config:
+    """A configuration: a folder, `REF:PATH` for a folder as it was at a git ref, or a bare `REF`.
+
+    A bare ref stands for the instructions of the repository at that commit (`INSTRUCTIONS`) and its
+    `.assay/config.toml`; without one the agent is Claude Code. What a ref holds is unpacked below `keep`.
+    """
+    folder = Path(where).expanduser()
+    if folder.is_dir():
+        return read(folder.resolve(), folder.resolve().name)
+    ref, colon, path = where.partition(":")
+    home = repository or Path.cwd()
+    commit = git(home, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", may_fail=True)
+    if not commit:
+        raise BadInput(f"{where}: neither a folder nor a git ref of {home}")
+    into = keep / f"{commit[:12]}-{sealed(path)[:8]}"
+    if not into.is_dir():
+        half = into.with_name(f"{into.name}.half")
+        taken(home, commit, path if colon else None, half)
+        half.rename(into)
+    found = read(into, where)
+    return Config(**{name: getattr(found, name) for name in Config.__struct_fields__} | {"commit": commit})
+
+
+def taken(repository: Path, commit: str, path: str | None, into: Path) -> None:
+    """What a commit holds of a configuration, as a folder."""
+    into.mkdir(parents=True, exist_ok=True)
+    there = git(repository, "ls-tree", "-z", "--name-only", "--full-tree", commit).split("\0")
+    if path is not None:
+        spec = f"{commit}:{path.rstrip('/')}"
+        if git(repository, "cat-file", "-t", spec, may_fail=True) != "tree":
+            raise BadInput(f"{path}: no such folder at {commit[:12]}")
+        unpack(git(repository, "archive", "--format=tar", spec, is_binary=True), into)
+        return
+    wanted = [one for one in INSTRUCTIONS if one in there]
+    if wanted:
+        unpack(git(repository, "archive", "--format=tar", commit, "--", *wanted, is_binary=True), into / FILES)
+    told = git(repository, "show", f"{commit}:{IN_REPOSITORY}", may_fail=True)
+    (into / FILE).write_text(told or 'agent = "claude-code"\n', "utf-8")
+
+
+def read(folder: Path, name: str) -> Config:
+    """The configuration that a folder is."""
+    file = folder / FILE
+    told = toml(file, ConfigFile)
+    wrong = problems(told, folder)
+    if wrong:
+        raise BadInput(f"{file}: {wrong}")
+    files = listing(folder / FILES)
+    beside = {} if told.agent != "command" else listing(folder)
+    return Config(
+        name=name, folder=folder, agent=told.agent, command=told.command, model=told.model, args=told.args,
+        env=told.env, files=files, sha256=sealed(told, files, beside),
+    )  # fmt: skip
+
+
+def problems(told: ConfigFile, folder: Path) -> str:
+    """The first thing that is wrong with a configuration."""
+    is_command, first = told.agent == "command", next(iter(told.command), "")
+    odd = [name for name in told.env if not VARIABLE.fullmatch(name)]
+    wrong = {
+        'agent = "command" needs command = ["program", …]': is_command and not first,
+        f'command is only for agent = "command", this is {told.agent!r}': not is_command and bool(told.command),
+        f"{first}: no such program in {folder}": first.startswith("./") and not (folder / first).is_file(),
+        f"env holds names of variables, not {', '.join(map(repr, odd))}": bool(odd),
+        f"env: every trial has its own {', '.join(sorted(OURS.intersection(told.env)))}": bool(
+            OURS.intersection(told.env)
+        ),
+    }
+    return next((why for why, holds in wrong.items() if holds), "")
+
+
+def passed_on(config: Config, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a configuration asks for; one that is not set is said so before anything is spent."""
+    missing = [name for name in config.env if name not in env]
+    if missing:
+        raise BadInput(f"{config.name}: env asks for {', '.join(missing)}, which is not set")
+    return {name: env[name] for name in config.env}

@@ -1,0 +1,58 @@
+"""Runs a command with a way out: what connects to a port of the loopback is handed to a Unix socket.
+
+A program of its own, with no imports of ours: it runs inside the sandbox, `relay.py SOCKET PORT COMMAND…`.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+BLOCK = 64 << 10
+
+
+def pour(source: socket.socket, target: socket.socket) -> None:
+    """Hand on all that comes, then say that no more will."""
+    with contextlib.suppress(OSError):
+        while got := source.recv(BLOCK):
+            target.sendall(got)
+    with contextlib.suppress(OSError):
+        target.shutdown(socket.SHUT_WR)
+
+
+def join(one: socket.socket, other: socket.socket) -> None:
+    """Connect two sockets until both have said everything."""
+    back = threading.Thread(target=pour, args=(other, one), daemon=True)
+    back.start()
+    pour(one, other)
+    back.join()
+
+
+def serve(listening: socket.socket, door: str) -> None:
+    """Hand every connection to the door."""
+    while True:
+        visitor, _ = listening.accept()
+        threading.Thread(target=carry, args=(visitor, door), daemon=True).start()
+
+
+def carry(visitor: socket.socket, door: str) -> None:
+    with visitor, socket.socket(socket.AF_UNIX) as out, contextlib.suppress(OSError):
+        out.connect(door)
+        join(visitor, out)
+
+
+def main() -> None:
+    door, port, command = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    listening = socket.create_server(("127.0.0.1", port))
+    threading.Thread(target=serve, args=(listening, door), daemon=True).start()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the command is told by itself
+    child = subprocess.Popen(command, preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL) and None)  # noqa: S603
+    code = child.wait()
+    os._exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main()

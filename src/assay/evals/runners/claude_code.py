@@ -1,0 +1,104 @@
+"""Claude Code in print mode. Its permissions are those of somebody who lets it edit and run, never skipped ones."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from assay.evals.runner import Given, Launch, Left, Told
+
+PROGRAM = "claude"
+HOSTS = ("api.anthropic.com:443",)
+ADDRESS = ("ANTHROPIC_BASE_URL",)
+TOOLS = "Bash,Edit,Write,NotebookEdit,Read,Glob,Grep,Skill,Task,Agent,TodoWrite,WebFetch,WebSearch"
+ENV = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_ENABLE_TELEMETRY": "0",
+    "CLAUDE_CODE_MAX_RETRIES": "4",  # a wrong key is otherwise tried for two minutes
+    "DISABLE_AUTOUPDATER": "1",
+}
+OUR_FAULT = (401, 403, 404, 408, 429)
+"""Statuses of its service that say nothing of the agent; so do all from 500 on."""
+NOT_REACHED = (
+    "connection_failed",
+    "authentication_failed",
+    "rate_limit",
+    "overloaded",
+    "server_error",
+    "billing_error",
+)
+LOGIN = re.compile(r"not logged in|invalid api key|please run /login|credit balance", re.IGNORECASE)
+
+
+class Envelope(Struct, frozen=True, kw_only=True):
+    """What it prints at the end; only the first three fields are there in every version."""
+
+    type: str = ""
+    is_error: bool = False
+    result: str = ""
+    api_error_status: int | None = None
+    api_error: str | None = None
+    terminal_reason: str | None = None
+
+
+def launch(given: Given) -> Launch:
+    model = ("--model", given.config.model) if given.config.model else ()
+    argv = (given.program, "-p", "--output-format", "json", "--permission-mode", "acceptEdits", "--allowedTools", TOOLS)
+    return Launch(argv=(*argv, *model, *given.config.args), env=ENV, stdin=given.prompt)
+
+
+def transcripts(home: Path, result: Path) -> list[Path]:  # noqa: ARG001  others look there
+    return sorted((home / ".claude" / "projects").rglob("*.jsonl"))
+
+
+def trouble(left: Left) -> str:
+    if left.ended.ended == "timeout":
+        return "its service did not answer" if is_retrying(left.records) else ""
+    said = envelope(left.stdout)
+    if said is None:
+        words = left.stderr.decode("utf-8", "replace").strip()[-300:]
+        return f"it ended with {left.ended.code} and no result: {words}" if left.ended.code and not left.records else ""
+    if not said.is_error:
+        return ""
+    status = said.api_error_status
+    if status is not None and (status in OUR_FAULT or status >= 500):
+        return f"its service answered {status}: {said.result[:200]}"
+    if said.api_error in NOT_REACHED or (status is None and LOGIN.search(said.result)):
+        return f"its service could not be used: {said.result[:200]}"
+    return ""
+
+
+def envelope(out: bytes) -> Envelope | None:
+    """The last thing it printed that is a result."""
+    for line in reversed(out.splitlines()):
+        try:
+            found = msgspec.json.decode(line, type=Envelope)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if found.type == "result":
+            return found
+    return None
+
+
+def is_retrying(records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether the last thing that happened is that a request was sent again."""
+    kinds = [(one.get("type"), one.get("subtype")) for one in records]
+    spoke = [kind for kind in kinds if kind[0] in ("assistant", "user") or kind == ("system", "api_error")]
+    return spoke[-1:] == [("system", "api_error")]
+
+
+def told(records: Sequence[Mapping[str, object]]) -> list[Told]:
+    found = []
+    for record in records:
+        attached = record.get("attachment")
+        if not isinstance(attached, dict):
+            continue
+        if attached.get("type") == "skill_listing":
+            found.append(Told(text=str(attached.get("content", ""))))
+        several = attached.get("files") if attached.get("type") == "instructions" else None
+        one = attached.get("content") if attached.get("type") == "nested_memory" else None
+        for file in [*(several if isinstance(several, list) else []), *([one] if isinstance(one, dict) else [])]:
+            found.append(Told(path=str(file.get("path", "")), text=str(file.get("content", ""))))
+    return found

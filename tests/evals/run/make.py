@@ -1,0 +1,71 @@
+"""Tiny suites: tasks, configurations and agents of a few lines, written for one test."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.evals.configs import Config, load_config
+from assay.evals.run import Options, Plan, Ran, main_trials, plan, run
+from assay.evals.sandbox import Sandbox, pick
+from assay.evals.tasks import Suite, load_suite
+
+PLAIN = Sandbox(kind="plain", why="this test")
+
+
+def tree(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        if name.endswith(".sh"):
+            file.chmod(0o755)
+    return folder
+
+
+def task(folder: Path, name: str = "weave", files: dict[str, str] | None = None, **fields: Any) -> Path:
+    """A task: weave `blue` into `scarf.txt`."""
+    checks = fields.pop("checks", [{"kind": "file_contains", "path": "scarf.txt", "text": "blue"}])
+    told = {"prompt": "weave the blue scarf", "timeout_s": 20.0, **fields}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in told.items()]
+    for check in checks:
+        lines += ["[[checks]]", *(f"{key} = {json.dumps(value)}" for key, value in check.items())]
+    text = "\n".join(lines) + "\n"
+    return tree(folder / name, {"task.toml": text, "workspace/yarn.txt": "red\n", **(files or {})})
+
+
+def config(folder: Path, script: str, name: str = "config", **files: str) -> Config:
+    """A `command` agent that runs a shell script."""
+    told = 'agent = "command"\ncommand = ["./agent.sh"]\n'
+    tree(folder / name, {"config.toml": told, "agent.sh": f"#!/bin/sh\n{script}\n", **files})
+    return load_config(str(folder / name), folder / "keep")
+
+
+def bubblewrap() -> Sandbox:
+    """The real one, fetched where that can be done."""
+    if shutil.which("bwrap") is None and shutil.which("apt-get") and os.geteuid() == 0:
+        for words in (["update", "-q"], ["install", "-qy", "--no-install-recommends", "bubblewrap"]):
+            subprocess.run(["apt-get", *words], capture_output=True, check=False)
+        pick.cache_clear()
+    found = pick()
+    if found.kind == "plain":
+        pytest.skip(found.why)
+    return found
+
+
+def planned(tmp: Path, suite: Suite, arms: tuple[Config, Config], sandbox: Sandbox = PLAIN, **more: Any) -> Plan:
+    env = more.pop("env", None) or os.environ
+    return plan(
+        suite, dict(zip(("baseline", "candidate"), arms, strict=True)), tmp / "run", env, sandbox=sandbox,
+        options=Options(wait_s=0.0, **more.pop("options", {})), **more,
+    )  # fmt: skip
+
+
+def ran(tmp: Path, arms: tuple[Config, Config], sandbox: Sandbox = PLAIN, repeats: int = 1, **more: Any) -> Ran:
+    """What comes of the tasks in `tmp/tasks`."""
+    suite = load_suite(tmp / "tasks")
+    return run(planned(tmp, suite, arms, sandbox, **more), main_trials(suite, repeats))
