@@ -28,7 +28,7 @@ from msgspec import Struct
 from assay.errors import AssayError, BadInput
 
 MINUTE_S = 60.0
-MOST_SAID = 300
+MOST_SAID, MOST_READ = 300, 20_000
 RETRIED = frozenset({429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 TURNED_AWAY = frozenset({429, 503})
 """The request was not looked at, so even one that must not be sent twice may be sent again."""
@@ -131,6 +131,7 @@ class Http:
         clock: Clock | None = None,
         per_minute: Mapping[str, int] | None = None,
         transport: httpx.BaseTransport | None = None,
+        clean: Callable[[str], str] = str,
     ) -> None:
         self.base = address(base)
         self.host = urlsplit(self.base).netloc
@@ -138,6 +139,8 @@ class Http:
         self.clock = clock or Clock()
         self.paces = {bucket: Pace(most, self.clock) for bucket, most in (per_minute or {}).items()}
         self.secret = keys[1]
+        self.clean = clean
+        """What the service says goes through it before anybody is told."""
         self.client = httpx.Client(
             base_url=self.base, auth=keys, timeout=self.patience.timeout_s, transport=transport, follow_redirects=False
         )
@@ -192,7 +195,7 @@ class Http:
         """Seconds to wait before asking again; raises where that is no use."""
         status, said = response.status_code, self.hushed(response)
         if status not in RETRIED:
-            raise refusal(status, where, said, response.headers.get("location", ""))
+            raise refusal(status, where, said, self.unkeyed(response.headers.get("location", "")))
         asked_s = retry_after(response)
         wait_s = self.back_off(left) if asked_s is None else asked_s
         if not left or wait_s > self.patience.most_wait_s:
@@ -206,8 +209,8 @@ class Http:
         return min(wait_s * (0.75 + self.clock.jitter() / 2), self.patience.most_wait_s)
 
     def hushed(self, response: httpx.Response) -> str:
-        """What the service said, on one line, without our key."""
-        said = response.content[: 4 * MOST_SAID].decode("utf-8", "replace")
+        """What the service said, on one line, without our key or anybody's; cut only then, for half a key is none."""
+        said = response.content[:MOST_READ].decode("utf-8", "replace")
         try:
             message = msgspec.json.decode(response.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -215,8 +218,11 @@ class Http:
         if isinstance(message, dict) and isinstance(message.get("message"), str):
             detail = message.get("error")
             said = message["message"] + (f" {msgspec.json.encode(detail).decode()}" if detail else "")
-        said = " ".join(said.split())[:MOST_SAID]
-        return said.replace(self.secret, "***") if self.secret else said
+        return " ".join(self.unkeyed(said[:MOST_READ]).split())[:MOST_SAID]
+
+    def unkeyed(self, said: str) -> str:
+        """Words of the service without keys."""
+        return self.clean(said.replace(self.secret, "***") if self.secret else said)
 
 
 def address(given: str) -> str:

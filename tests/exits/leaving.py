@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -14,11 +15,17 @@ from typing import Any
 import typer
 
 from assay.cli.main import app
+from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
+from assay.scores import profiles
 from assay.scores.slices import WAYS
 from assay.sessions import speech
 from assay.sessions.redaction import Options, prepare
+from assay.types.quality import Profile
 from tests.conftest import Ran, environment, here, run
+from tests.exits.pulled import Langfuse
+
+PULL = "--since 2026-01-01 --into {top}/in/pulled"
 
 EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
@@ -27,13 +34,25 @@ EXITS: dict[str, list[str]] = {
     "doctor": ["", "--json"],
     "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],
     "egress": ["", "--json --judge anthropic", "--judge anthropic", "--words --judge openai --model x"],
-    "session rename": ["{session} woven with {secret}"],
+    "session rename": ["{session} {secret}"],
     "session split": ["{session} 2", "{session} 99"],
     "session merge": ["{session} {other}"],
     "demo": ["", "--json"],
-}
+    "quality": [
+        "", "--json", "--details", "-p revised --json", "--dry-run", "--dry-run --judge anthropic",
+        "--dry-run --json --judge openai --model x", *(f"-o {{top}}/out-quality{end}" for end in QUALITY_FORMATS),
+    ],
+    "profiles list": ["", "--json"],
+    "profiles show": ["enhanced", "revised --json", "nobody"],
+    "profiles check": ["", "nobody"],
+    "langfuse status": ["", "--json"],
+    "langfuse setup": ["--dry-run", "", "--json"],
+    "langfuse pull": [PULL, f"{PULL} --json", "nobody"],
+    "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck"],
+    "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
+}  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
-ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress"})
+ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push"})
 CORRECTIONS = ("session rename", "session split", "session merge")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
 """Slices of one report, of which one tells enough once all of them were seen."""
@@ -68,21 +87,37 @@ class Place:
 
     top: Path
     env: dict[str, str] = field(default_factory=dict)
+    server: Langfuse | None = None
 
     def run(self, *args: object) -> Ran:
         warm()
         env = {"HOME": str(self.top / "home"), "ASSAY_STORE": str(self.top / "s.db"), **self.env}
+        env |= self.server.env if self.server else {}
         return run(*args, env=env, cwd=self.top)
 
     def found(self, *args: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.run(args[0], self.top / "in", "--json").json[args[0]]
         return found
 
+    def pull(self) -> Ran:
+        """Put what is in Langfuse beside the other transcripts."""
+        return self.run("langfuse", "pull", *self.words(PULL))
+
+    def words(self, text: str, **values: str) -> list[str]:
+        return shlex.split(text.format(top=self.top, **values))
+
     def everything(self, *, most: int = 99, **more: str) -> dict[str, str]:
+        """What every exit says and what Langfuse is sent."""
+        assert self.server
+        said = self.all_said(most=most, **more)
+        assert self.server.violations == []
+        return said | {"what Langfuse is sent": self.server.sent}
+
+    def all_said(self, *, most: int = 99, **more: str) -> dict[str, str]:
         """What every exit says: output, errors, and files that were written; of `most` sessions and streams."""
         sessions, streams = self.found("sessions"), self.found("streams")
         ids = [one["id"] for one in sessions]
-        values = {"top": str(self.top), "other": ids[-1], "beginning": common(streams), "secret": "thread", **more}
+        values = {"other": ids[-1], "beginning": common(streams), "secret": "thread", **more}
         said = {}
         for name in sorted(EXITS, key=lambda one: one in CORRECTIONS):
             several = 1 if name in CORRECTIONS else most
@@ -95,7 +130,7 @@ class Place:
                 elif "{stream}" in words:
                     each = [{"stream": one["id"]} for one in streams[:several]]
                 for ones in each:
-                    args = shlex.split(words.format(**values, **ones))
+                    args = self.words(words, **values, **ones)
                     paths = [self.top / "in"] if name in ALL_PATHS else []
                     ran = self.run(*name.split(), *paths, *args)
                     said[" ".join([name, *args])] = f"{ran.code}\n{ran.out}\n{ran.err}"
@@ -115,6 +150,8 @@ def common(streams: list[dict[str, Any]]) -> str:
 
 def reply(job: str, text: str) -> dict[str, Any]:
     """A fitting answer that quotes what it was shown."""
+    if job == "quality":
+        return of_quality(profiles.load("enhanced"), text)
     said = next((line for line in text.splitlines() if "redacted:" in line), "weave it")
     return {
         "topic": {"shifts": []},
@@ -133,11 +170,23 @@ def reply(job: str, text: str) -> dict[str, Any]:
     }[job]  # fmt: skip
 
 
+PROMPT = re.compile(r"^\[turn (\d+)\] the person writes[^\n]*\n\| ([^\n]{8,150})(?<=[\w\]])(?!\w)", re.MULTILINE)
+
+
+def of_quality(profile: Profile, text: str) -> dict[str, Any]:
+    """Every dimension scored, citing a prompt; best one with a marker in it."""
+    found = sorted(PROMPT.findall(text), key=lambda one: "redacted:" in one[1])[-1:]
+    cited = [{"turn": int(turn), "quote": quote} for turn, quote in found]
+    why = f"It says {cited[0]['quote'] if cited else 'nothing'}"
+    return {one.name: {"evidence": cited, "rationale": why, "score": 1} for one in profile.dimensions}
+
+
 CLAUDE = """#!/bin/sh
 cat > "$NOTES/$$.stdin"
 env > "$NOTES/$$.env"
 printf '%s\\n' "$@" > "$NOTES/$$.words"
 case "$*" in
+  *goal_achievement*) said='{quality}' ;;
   *goal_complete*) said='{outcome}' ;;
   *goal_explicit*) said='{rubric}' ;;
   *shifts*) said='{topic}' ;;
@@ -150,7 +199,7 @@ printf '{{"type": "result", "subtype": "success", "is_error": false, "result": "
 def claude_program(folder: Path) -> Path:
     """A program called `claude` that notes all it is given."""
     folder.mkdir(parents=True)
-    answers = {job: json.dumps(reply(job, "")) for job in ("topic", "language", "rubric", "outcome")}
+    answers = {job: json.dumps(reply(job, "")) for job in ("topic", "language", "rubric", "outcome", "quality")}
     program = folder / "claude"
     program.write_text(CLAUDE.format(**answers))
     program.chmod(0o755)

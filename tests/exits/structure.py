@@ -115,9 +115,13 @@ RULES: dict[str, Rule] = {
             "judges/model/wording.py": "words of our own prompts",
             "llm/asking.py": "our own guidance",
             "llm/contract.py": "no guidance",
+            "langfuse/deriving.py": "names of a profile's dimensions",
+            "langfuse/scores.py": "no comment",
         },
     ),
-    "the network is used": Rule(imports(*NETWORK), {"llm": "models", "http.py": "", "langfuse": ""}),
+    "the network is used": Rule(
+        imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http"}
+    ),
     "modules are imported by a name that is not written there": Rule(
         imports("?"),
         { "__init__.py": "lazily, our own", "llm/wire.py": "SDKs",
@@ -131,6 +135,7 @@ RULES: dict[str, Rule] = {
             "cli/saving.py": "-o",
             "cli/main.py": "the null device",
             "stores": "the store, for its owner alone",
+            "langfuse/pulling.py": "sessions as they were pulled, for their owner alone; scanned like any transcript",
             "pipeline/git/repo.py": "ids of commits, in a file without a name",
         },
     ),

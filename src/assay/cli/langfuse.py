@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
@@ -33,10 +33,21 @@ from assay.cli.wanted import (
 from assay.config import Config, store_url
 from assay.errors import BadInput
 from assay.langfuse import Client, Pulled, PullReport, SetupReport
-from assay.pipeline.given import moment
-from assay.pipeline.langfusing import WAIT_S, Delivered, Post, Sent, all_configs, push_facts, push_quality, where_of
+from assay.pipeline.given import moment, present
+from assay.pipeline.langfusing import (
+    WAIT_S,
+    Delivered,
+    Post,
+    Sent,
+    all_configs,
+    push_facts,
+    push_quality,
+    redactor,
+    where_of,
+)
 from assay.pipeline.pool import cores
 from assay.pipeline.quality import NO_WORDS, Subject, for_quality, judged, silent, subjects, would_ask
+from assay.pipeline.reading import rules, tellable
 from assay.pipeline.running import Choice
 from assay.pipeline.scoring import kept_only, score_store
 from assay.pipeline.spending import size
@@ -51,6 +62,7 @@ from assay.types.quality import Quality
 EXAMPLE = "Example: `assay langfuse score --since 7d`, or `assay langfuse pull --since 7d`, then `assay score`"
 INCOMPLETE = 2
 NAME = 120
+T = TypeVar("T", bound=Struct)
 
 app = typer.Typer(
     help="Read sessions from a Langfuse project, and keep scores in it. Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
@@ -78,11 +90,17 @@ Wait = Annotated[
 @contextmanager
 def connected() -> Iterator[Client]:
     """A client for the project that the environment names."""
-    client = langfuse.connect(os.environ)
+    client = langfuse.connect(os.environ, clean=redactor(settings()))
     try:
         yield client
     finally:
         client.close()
+
+
+def clean(found: T) -> T:
+    """An answer as it may be told: names and errors are the server's, and may hold anything."""
+    config = settings()
+    return tellable(found, rules(config, present(config)))
 
 
 def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
@@ -101,6 +119,7 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
     with connected() as client, closing(open_store(store_url(settings(store=store).store, os.environ))) as kept:
         found = langfuse.status(client)
         written = kept.written.tally(Where(host=found.host, project=found.project_id))
+    found = clean(found)
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
     lines = [
         f"{found.host}: Langfuse {one_line(found.version, 40) or 'of unknown version'}",
@@ -117,7 +136,7 @@ def setup(profile: Profile = "enhanced", dry_run: DryRun = False, as_json: AsJso
     """Ensure the score configs of a profile and of `push`; exit code 2 where one of another kind is in the way."""
     wanted = all_configs(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
     with connected() as client:
-        found = langfuse.setup(client, wanted, dry_run=dry_run)
+        found = clean(langfuse.setup(client, wanted, dry_run=dry_run))
     put(as_json, found, told_of_setup(found))
     if found.mismatched:
         raise typer.Exit(INCOMPLETE)
@@ -159,7 +178,7 @@ def pull(sessions: Sessions = None, since: Since = None, into: Into = None, as_j
     """Write sessions into files that `assay score` reads; exit code 2 where one could not be read."""
     asked = which(sessions, since, into, "pull")
     with connected() as client:
-        found = pulled(client, asked)
+        found = clean(pulled(client, asked))
     put(as_json, found, told_of_pull(found, asked.folder))
     if found.failed:
         raise typer.Exit(INCOMPLETE)
@@ -309,6 +328,7 @@ def push(  # noqa: PLR0913  each is an option
 
 def told(done: Delivered | None, found: PullReport, as_json: bool) -> None:
     """Print what became of all, and leave with code 2 where anything is missing."""
+    done, found = clean(done) if done else None, clean(found)
     lines = [
         *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
         *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),

@@ -1,7 +1,7 @@
 """Who is at the other end: address and keys, the server's version, and which of its two generations answers."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -86,8 +86,12 @@ def connect(
     clock: Clock | None = None,
     per_minute: Mapping[str, int] | None = None,
     transport: httpx.BaseTransport | None = None,
+    clean: Callable[[str], str] = str,
 ) -> Client:
-    """A client for the project that the environment names; asks the server for its version."""
+    """A client for the project that the environment names; asks the server for its version.
+
+    What the server says of an error passes through `clean`.
+    """
     host = env.get("LANGFUSE_HOST") or env.get("LANGFUSE_BASE_URL") or ""
     keys = env.get("LANGFUSE_PUBLIC_KEY", ""), env.get("LANGFUSE_SECRET_KEY", "")
     named = {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": keys[0], "LANGFUSE_SECRET_KEY": keys[1]}
@@ -99,7 +103,7 @@ def connect(
     name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
     is_cloud = name == "langfuse.com" or name.endswith(".langfuse.com")
     allowed = (FREE if is_cloud else {}) if per_minute is None else per_minute
-    http = Http(host, keys, patience=patience, clock=clock, per_minute=allowed, transport=transport)
+    http = Http(host, keys, patience=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
     client = Client(http, is_cloud)
     try:
         client.probe()

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.http import Busy, Garbled, NotAllowed, NotThere, Refused, RemoteError, Unreachable, decoded
+from assay.http import MOST_SAID, Busy, Garbled, NotAllowed, NotThere, Refused, RemoteError, Unreachable, decoded
 from assay.langfuse.client import GENERAL, INGESTION, Client
 from assay.langfuse.configs import listed
 from assay.langfuse.readback import rows
@@ -163,14 +163,15 @@ class Writing:
             taken = decoded(http.post(SCORES, stamped, bucket=GENERAL), Taken)
             if taken.rejected and len(portion) == 1:
                 said = "; ".join(one.message for one in taken.errors) or "rejected"
-                self.faults.update((key, (said, True)) for key in portion)
+                self.faults.update((key, (http.unkeyed(said)[:MOST_SAID], True)) for key in portion)
             return
         events = {str(uuid4()): key for key in portion}
         batch = [envelope(event, portion[key]) for event, key in events.items()]
         taken = decoded(http.post(ENVELOPES, {"batch": batch}, bucket=INGESTION), Taken)
         for one in taken.errors:
             if key := events.get(one.id):
-                self.faults[key] = (f"{one.message} {one.error or ''}".strip()[:300], one.status < 500)
+                said = http.unkeyed(f"{one.message} {one.error or ''}".strip())
+                self.faults[key] = (said[:MOST_SAID], one.status < 500)
 
     def look(self, sent: Mapping[str, ScoreWrite]) -> set[str]:
         """Read back until all is seen or the time is up."""

@@ -101,10 +101,11 @@ def egress(
 
 
 def judged(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> list[Quality]:
-    """The quality of each session, by whom the desk asks."""
+    """The quality of each session, by whom the desk asks; what that one says is redacted too."""
+    told = partial(reading.tellable, rules=rules(config, present(config)))
     if desk.asker is None:
-        return [judged_offline(one, profile, config, desk.instead) for one in subjects]
-    return list(by_model(subjects, profile, config, desk.asker))
+        return [told(judged_offline(one, profile, config, desk.instead)) for one in subjects]
+    return [told(one) for one in by_model(subjects, profile, config, desk.asker)]
 
 
 def for_quality(config: Config) -> Config:

@@ -5,7 +5,7 @@ Nothing else decodes turns for judges, reports or the person: `tests/test_exits.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,7 @@ from assay.types import Entry, Session, Stream, Summary
 FACTS = msgspec.json.Decoder(dict[str, Any]).decode
 JSON = msgspec.json.Encoder().encode
 SECRETS = Options()
+T = TypeVar("T", bound=Struct)
 
 
 class Rules(Struct, frozen=True, kw_only=True):
@@ -118,6 +119,11 @@ def swept(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
         return {redactor.text(name): swept(one, redactor) for name, one in value.items()}
     return [swept(one, redactor) for one in value] if isinstance(value, list | tuple) else value
+
+
+def tellable(value: T, rules: Rules) -> T:
+    """A value of ours with every text in it redacted: what a model or a server said stands in no transcript."""
+    return msgspec.convert(swept(msgspec.to_builtins(value), Redactor(rules.options)), type(value))
 
 
 def entries(ledger: list[Entry], sessions: list[Session], rules: Rules) -> list[Entry]:

@@ -6,5 +6,5 @@
 Takes `assay.types` events; gives turns and streams; imports types and errors only.
 """
 
-VERSION = 3
+VERSION = 4
 """Raised when turns are folded, or shell commands read, in another way: files are then read again."""

@@ -20,6 +20,7 @@ REPLY = (1_500, 3_500)
 SHORT_REPLY = (150, 350)
 COMMAND = (3_000, 1_000)
 TARGET = (4_000, 2_000)
+DETAIL = 200
 FAILED = (1_000, 2_000)
 CHECKED = (200, 800)
 FINE = (100, 200)
@@ -136,7 +137,7 @@ class Builder:
         replies.append(replace(reply, text=clip(reply.text, *REPLY)) if len(reply.text) > REPLY_MOST else reply)
 
     def mark(self, mark: Mark) -> None:
-        self.open(mark.at).marks.append(mark)
+        self.open(mark.at).marks.append(replace(mark, detail=beginning(mark.detail, DETAIL)))
 
     def open(self, at: str) -> Draft:
         """The turn that goes on now, made to reach up to `at`."""

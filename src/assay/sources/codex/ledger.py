@@ -10,7 +10,7 @@ from assay.sources.codex.keys import key
 from assay.sources.codex.outputs import Outcome, Piece, outcome, pieces, status_of
 from assay.sources.codex.patches import in_changes, same_file
 from assay.sources.codex.records import decoded, table, texts, whole, word
-from assay.sources.codex.tools import CLIP, Draft, says_exit, shell_text
+from assay.sources.codex.tools import Draft, label, says_exit, shell_text
 from assay.types import Call, CallStatus, Edit, Event, Mark, Result
 
 TAIL = 8000
@@ -298,7 +298,7 @@ def _call(scene: Scene, id: str, one: Draft) -> Call:
         name=one.name,
         of=scene.of,
         kind=one.kind,
-        target=one.target[:CLIP] if one.kind != "edit" else one.target,
+        target=label(one.target) if one.kind != "edit" else one.target,
         command=one.command,
         dialect=one.dialect,
         edits=one.edits,

@@ -130,10 +130,10 @@ class Reader(Struct):
         self.has_failed = self.is_running or bool(self.turn)
         told = error.get("codex_error_info")
         kind = word(told) or next(iter(table(told)), "")
-        scene.emit(Mark(kind="api_error", at=scene.at, detail=kind or word(error.get("message"))[:200]))
+        scene.emit(Mark(kind="api_error", at=scene.at, detail=kind or word(error.get("message"))))
 
     def retry(self, payload: Payload, scene: Scene) -> None:
-        scene.emit(Mark(kind="retry", at=scene.at, detail=word(payload.message)[:200]))
+        scene.emit(Mark(kind="retry", at=scene.at, detail=word(payload.message)))
 
     def roll_back(self, payload: Payload, scene: Scene) -> None:
         turns = whole(payload.num_turns)

@@ -13,6 +13,7 @@ from assay.types import CallKind, Edit
 
 CLIP = 200
 """Targets are labels; the whole text of an order to a sub-agent is not one."""
+CUT = re.compile(r"[\w+/=.~%:@-]+\Z", re.ASCII)
 
 _SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec"})
 _KINDS: dict[str, CallKind] = {
@@ -123,7 +124,12 @@ def _is_bare_command(tool: str, argument: Any) -> bool:
 def _target(given: dict[str, Any]) -> str:
     for name in ("path", "file_path", "query", "url", "pattern", "task_name", "message", "prompt"):
         if found := word(given.get(name)):
-            return found[:CLIP]
+            return label(found)
     questions = rows(given.get("questions")) or rows(given.get("search_query")) or rows(given.get("open"))
     first = table(questions[0]) if questions else {}
-    return (word(first.get("question")) or word(first.get("q")) or word(first.get("ref_id")))[:CLIP]
+    return label(word(first.get("question")) or word(first.get("q")) or word(first.get("ref_id")))
+
+
+def label(text: str) -> str:
+    """How a text begins, without the word in which it is cut: half a secret is no longer known for one."""
+    return text if len(text) <= CLIP else CUT.sub("", text[:CLIP])

@@ -120,7 +120,7 @@ class Reader(Struct):
         if usage != NOTHING:
             emit(Spend(at=at, key=key, model=record.model, usage=usage, by=by))
         if record.level == "ERROR":
-            emit(Mark(kind="api_error", at=at, detail=record.said[:80]))
+            emit(Mark(kind="api_error", at=at, detail=record.said))
         if is_apart:
             return
         if not by:
