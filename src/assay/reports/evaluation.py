@@ -115,7 +115,10 @@ def configurations(found: Evaluation) -> list[str]:
         arm = found.run.arms[name]
         more = ", ".join(part for part in (arm.version, arm.model, arm.commit[:12]) if part)
         said.append(f"{name}: {arm.config} ({arm.agent}{f', {more}' if more else ''}) {arm.sha256[:12]}")
-        said += [f"· {one.path} {one.fingerprint.rpartition(':')[2][:12]}, {one.evidence}, {one.trials} trials" for one in arm.loaded]
+        said += [
+            f"· {one.path} {one.fingerprint.rpartition(':')[2][:12]}, {one.evidence}, {one.trials} trials"
+            for one in arm.loaded
+        ]
     return said
 
 
