@@ -11,22 +11,27 @@ from msgspec import Struct
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from assay.cli.consent import YES, input_line
 from assay.cli.saving import write
 from assay.cli.shared import leave_quietly, one_of
+from assay.cli.wanted import Given, settled
 from assay.errors import BadInput
 from assay.evals import evaluating, planner, sequential
 from assay.evals import run as running
 from assay.evals.configs import Config, load_config
 from assay.evals.evaluating import Outcome, design_of
+from assay.evals.judging import NOBODY, Rubrics
 from assay.evals.kept import Decided, pins
 from assay.evals.paths import run_folder
 from assay.evals.tasks import Suite, load_suite
 from assay.evals.types import Arm, Plan, Rule
+from assay.pipeline.asking import asks_model
+from assay.pipeline.quality import for_quality
 from assay.reports import evaluation as shown
 from assay.reports.evaluated import Evaluation
 from assay.reports.evaluation_files import junit, machine, markdown
 from assay.reports.evaluation_page import page
-from assay.reports.safe import one_line, safe
+from assay.reports.safe import many, one_line, safe
 
 ROOT, REPEATS = Path(".assay/runs"), 3
 FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
@@ -70,11 +75,12 @@ def evaluated(asked: Asked) -> Outcome:
     }
     folder = asked.out or run_folder(ROOT, suite.sha256, arms["baseline"].sha256, arms["candidate"].sha256)
     number = asked.attempt or evaluating.attempt(folder, suite, arms)
-    says = promised(asked, suite, repeats, number) if rule == "tested" else ()
-    decided = Decided(rule=rule, design=design_of(suite, repeats, number, is_sequential=asked.sequential))
-    with telling() as tell:
+    with rubrics(asked, suite) as judge, telling() as tell:
+        says = promised(suite, repeats, number, asked.want, is_judged=judge is not None) if rule == "tested" else ()
+        design = design_of(suite, repeats, number, is_sequential=asked.sequential)
+        decided = Decided(rule=rule, design=design, judge=judge.name if judge else NOBODY)
         plan = running.plan(
-            suite, arms, folder, os.environ, more=pins(decided), tell=tell,
+            suite, arms, folder, os.environ, more=pins(decided), tell=tell, judge=judge,
             options=running.Options(jobs=asked.jobs, max_cost=asked.max_cost),
         )  # fmt: skip
         if asked.out is None:
@@ -95,11 +101,36 @@ def how(asked: Asked) -> tuple[Rule, int]:
     return ("seed" if named == "seed" or (named is None and repeats == 1) else "tested"), repeats
 
 
-def promised(asked: Asked, suite: Suite, repeats: int, attempt: int) -> tuple[str, ...]:
+@contextmanager
+def rubrics(asked: Asked, suite: Suite) -> Iterator[Rubrics | None]:
+    """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
+    given = Given(judge=asked.judge, model=asked.model, url=asked.url, store=asked.store)
+    config, there = for_quality(settled(given)), sum(bool(task.rubric) for task in suite.tasks)
+    if not there or not asks_model(config):
+        yield None
+        return
+    agree(asked, f"{config.judge} is asked once for each trial of {many(there, 'task')} with a rubric")
+    judge = Rubrics(config, os.environ)
+    try:
+        yield judge
+    finally:
+        judge.close()
+
+
+def agree(asked: Asked, what: str) -> None:
+    """Go on, or raise: a terminal is asked, a pipe must have said `--yes`."""
+    if asked.yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise BadInput(f"{what}; nothing was sent. Add --yes to go on, or --judge offline to leave rubrics unjudged")
+    if input_line(f"{what}. Go on? [y/N] ").strip().lower() not in YES:
+        raise BadInput("nothing was sent; --judge offline leaves rubrics unjudged")
+
+
+def promised(suite: Suite, repeats: int, attempt: int, want: float | None, *, is_judged: bool) -> tuple[str, ...]:
     """What this suite can prove, in sentences; a gain that it can't show is refused."""
-    judged = any(task.rubric for task in suite.tasks) and asked.judge not in (None, "offline")
-    made: Plan = planner.plan(len(suite.tasks), repeats, asked.want, is_judged=judged, attempt=attempt)
-    if asked.want is not None and not made.is_decidable:
+    made: Plan = planner.plan(len(suite.tasks), repeats, want, is_judged=is_judged, attempt=attempt)
+    if want is not None and not made.is_decidable:
         raise BadInput("; ".join(made.says))
     if sys.stderr.isatty() or not made.is_decidable:
         for line in planner.told(made) if sys.stderr.isatty() else made.says:

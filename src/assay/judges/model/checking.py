@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
-from assay.judges.model import quality
+from assay.judges.model import quality, trial
 from assay.judges.model.replies import SHAPES, Languages, OffSchema, Outcome, Quoted, Rubric, Said, Topics, read
 from assay.judges.model.wording import numbered
 from assay.llm import Question
@@ -21,6 +21,8 @@ def check(question: Question, text: str) -> str:
     """What is wrong with a reply, in a line the model can act on; nothing if it can be used."""
     if question.job == quality.JOB:
         return quality.check(question, text)
+    if question.job == trial.JOB:
+        return trial.check(text)
     try:
         fitting(question, text)
     except OffSchema as error:
