@@ -94,3 +94,12 @@ def test_check_tells_every_fault_and_what_is_fine(project: Path) -> None:
     assert "mine.toml: weights sum to 0.4, not 1; change one by +0.6" in lines[0]
     assert "yours.toml: weights sum to 0.5" in lines[1]
     assert "no profile is called 'nobody'" in lines[2]
+
+
+def test_check_as_json_tells_the_same(project: Path) -> None:
+    put(project, "mine")
+    rows = json.loads(run("check", "--json"))["profiles"]
+    assert rows == [{"name": name, "fault": None} for name in (*SHIPPED, "mine")]
+    put(project, "mine", 0.4)
+    with pytest.raises(BadInput, match=r"weights sum to 0\.4"):
+        run("check", "mine", "--json")

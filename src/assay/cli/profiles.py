@@ -75,19 +75,25 @@ def show(profile: Name, as_json: AsJson = False) -> None:
 
 
 @app.command("check")
-def check(names: Names = None) -> None:
+def check(names: Names = None, as_json: AsJson = False) -> None:
     """Check profiles: exit code 2 and what to mend where one can't be used."""
-    wanted = names or [one.name for one in profiles.listed(places())]
-    broken = []
-    for name in wanted:
-        try:
-            found = profiles.load(name, places())
-        except BadInput as error:
-            broken.append(str(error))
-            continue
-        total = sum(one.weight for one in found.dimensions)
-        has = many(len(found.dimensions), "dimension")
-        sys.stdout.write(f"{one_line(name, 200)}: fine, {has}, weights sum to {total:.2f}\n")
-    if broken:
-        sys.stdout.flush()
+    found = [checked(name) for name in names or [one.name for one in profiles.listed(places())]]
+    leave_quietly()
+    if as_json:
+        body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
+        sys.stdout.buffer.write(msgspec.json.encode(body) + b"\n")
+    else:
+        sys.stdout.write("".join(f"{one_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))
+    sys.stdout.flush()
+    if broken := [why for _, _, why in found if why]:
         raise BadInput("\n".join(broken))
+
+
+def checked(name: str) -> tuple[str, str, str]:
+    """A profile's name, what it has, or what is wrong with it."""
+    try:
+        found = profiles.load(name, places())
+    except BadInput as error:
+        return name, "", str(error)
+    total = sum(one.weight for one in found.dimensions)
+    return name, f"fine, {many(len(found.dimensions), 'dimension')}, weights sum to {total:.2f}", ""
