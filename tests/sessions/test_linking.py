@@ -362,6 +362,20 @@ def test_no_sessions_no_ledger() -> None:
     assert (linked(), ledger([])) == ([], [])
 
 
+def test_a_split_holds_again_where_the_merge_over_it_is_undone() -> None:
+    segments = [
+        segment("A", 0, 0, "", stream="s-A"),
+        segment("E", 1, 1, "", stream="s1", signal="person", continues="s-A", first=0, last=0),
+        segment("F", 2, 2, "", stream="s1", first=1, last=1),
+    ]
+    words = [Corrected(kind="merge", turn="E", into="F"), Corrected(kind="split", turn="F")]
+    assert [[one.id for one in found.segments] for found in link(segments, words, Boundaries())] == [
+        ["A"],
+        ["E"],
+        ["F"],
+    ]
+
+
 # --- whatever comes ---------------------------------------------------------------------------------
 
 

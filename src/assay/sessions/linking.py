@@ -117,15 +117,19 @@ def wished(ordered: Sequence[Segment], corrections: Sequence[Corrected]) -> Wish
     place = {segment.id: n for n, segment in reversed(list(enumerate(ordered)))}
     held = {segment.id for segment in ordered if segment.boundary.signal == "person"}
     into: dict[str, str] = {}
+    split_before: set[str] = set()
+    """Merged although somebody had split there: that holds again where the merge is undone."""
     for one in corrections:
         if one.kind == "split" and one.turn in place:
             gone = [turn for turn, to in into.items() if one.turn in (turn, max(turn, to, key=place.__getitem__))]
             for turn in gone:
                 del into[turn]
-            held.add(one.turn)
+            held |= {one.turn, *(turn for turn in gone if turn in split_before)}
         elif one.kind == "merge" and one.turn in place and one.into in place and one.turn != one.into:
             into[one.turn] = one.into
-            held.discard(one.turn)
+            if one.turn in held:
+                split_before.add(one.turn)
+                held.discard(one.turn)
     return Wishes(held=frozenset(held), moved=frozenset(into), merges=tuple(into.items()))
 
 
