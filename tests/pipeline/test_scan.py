@@ -347,8 +347,8 @@ def kept(store: Path) -> int:
 
 
 def kill_after(scan: subprocess.Popen[bytes], store: Path, more: int, delay: float) -> None:
-    """Kill a scan some time after it kept so many more files."""
-    wanted = kept(store) + more
+    """Kill a scan some time after it kept so many more files, or all there are."""
+    wanted = min(kept(store) + more, BIG["files"])
     while kept(store) < wanted and scan.poll() is None:
         time.sleep(0.002)
     time.sleep(delay)
