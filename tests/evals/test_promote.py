@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from assay.cli.eval_promote import app
+from assay.cli.main import app as whole
 from assay.errors import AssayError, BadInput
 from assay.evals import kept, paths
 from assay.evals.cargo import unsafe
@@ -21,6 +22,7 @@ from assay.evals.promote import Promotion, Wish, named, promote
 from assay.evals.proof import Refused
 from assay.evals.types import Comparison
 from tests.evals.make_run import BETTER, WORSE, Gh, MadeRun, Remote, git
+from tests.evals.run.make import task, tree
 
 TASKS, REPEATS = 6, 5
 HALF = [[1, 0, 1, 0, 1]] * TASKS
@@ -391,3 +393,22 @@ def test_the_command_is_a_dry_run_unless_it_is_meant(tmp_path: Path, gh: Gh, rem
 def test_a_candidate_in_the_folder_one_is_in_is_found(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     assert go(MadeRun(tmp_path).ended(), remote, candidate="").state == "opened"
+
+
+def test_a_real_run_is_promoted(tmp_path: Path, gh: Gh, remote: Remote, monkeypatch: pytest.MonkeyPatch):
+    """An agent that does what its instructions say, run by `assay eval run`, goes all the way."""
+    monkeypatch.chdir(tmp_path)
+    told = 'agent = "command"\ncommand = ["./agent.sh"]\n'
+    agent = "#!/bin/sh\ncat CLAUDE.md > scarf.txt\n"
+    for name, text in (("plain", "red"), ("careful", "blue")):
+        tree(tmp_path / name, {"config.toml": told, "agent.sh": agent, "files/CLAUDE.md": f"{text}\n"})
+    for name in ("one", "two"):
+        task(tmp_path / "tasks", name)
+    words = ["--tasks", "tasks", "--baseline", "plain", "--candidate", "careful", "--repeats", "1", "--out", "run"]
+    ran = CliRunner().invoke(whole, ["eval", "run", *words])
+    assert ran.exit_code == 0, (ran.output, ran.exception)
+    done = CliRunner().invoke(app, ["promote", "run", "--repo", str(remote.clone), "--yes", "--json"])
+    assert done.exit_code == 0, done.exception
+    found = json.loads(done.stdout)
+    assert remote.files(found["branch"])["CLAUDE.md"] == "blue\n"
+    assert gh.body.startswith("<!-- assay:evaluation -->")
