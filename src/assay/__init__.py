@@ -9,12 +9,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.evals.compare import compare
+    from assay.evals.composite import composite
+    from assay.evals.gate import should_promote
     from assay.pipeline.api import score
     from assay.scores.report import Report
 
-__all__ = ["Report", "score"]
+__all__ = ["Report", "compare", "composite", "score", "should_promote"]
 
-PLACES = {"Report": "assay.scores.report", "score": "assay.pipeline.api"}
+PLACES = {
+    "Report": "assay.scores.report",
+    "compare": "assay.evals.compare",
+    "composite": "assay.evals.composite",
+    "score": "assay.pipeline.api",
+    "should_promote": "assay.evals.gate",
+}
 """Where the names of this package live; they are imported when somebody asks for them."""
 
 
