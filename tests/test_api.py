@@ -173,3 +173,17 @@ def test_importing_it_loads_nothing_else():
     loaded = "import sys, assay; print([name for name in sys.modules if name.startswith(('assay.', 'sqlalchemy'))])"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_trials_are_compared_from_python_as_on_the_command_line():
+    from assay.evals.types import CheckResult, Trial
+
+    def trial(arm: str, passed: bool) -> Trial:
+        check = CheckResult(name="blue", kind="command", passed=passed)
+        return Trial(task="weave", arm=arm, repeat=1, checks=(check,))  # type: ignore[arg-type]
+
+    before, after = trial("baseline", passed=False), trial("candidate", passed=True)
+    assert (assay.composite(before), assay.composite(after, before)) == (0.0, 1.0)
+    found = assay.compare([before], [after])
+    assert (found.verdict, found.label, assay.should_promote(found)) == ("improved", "single-run", True)
+    assert not assay.should_promote(msgspec.structs.replace(found, verdict="neutral"))

@@ -10,17 +10,23 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.evals.compare import compare
+    from assay.evals.composite import composite
+    from assay.evals.gate import should_promote
     from assay.pipeline.api import quality, score
     from assay.scores.report import Report
     from assay.types.quality import Quality
 
-__all__ = ["Quality", "Report", "quality", "score"]
+__all__ = ["Quality", "Report", "compare", "composite", "quality", "score", "should_promote"]
 
 PLACES = {
     "Quality": "assay.types.quality",
     "Report": "assay.scores.report",
+    "compare": "assay.evals.compare",
+    "composite": "assay.evals.composite",
     "quality": "assay.pipeline.api",
     "score": "assay.pipeline.api",
+    "should_promote": "assay.evals.gate",
 }
 """Where the names of this package live; they are imported when somebody asks for them."""
 

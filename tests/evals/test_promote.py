@@ -13,14 +13,17 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from assay.cli.eval_promote import app
+from assay.cli.main import app as whole
 from assay.errors import AssayError, BadInput
 from assay.evals import kept, paths
 from assay.evals.cargo import unsafe
 from assay.evals.evidence import sealed
+from assay.evals.landing import Landing
 from assay.evals.promote import Promotion, Wish, named, promote
 from assay.evals.proof import Refused
 from assay.evals.types import Comparison
 from tests.evals.make_run import BETTER, WORSE, Gh, MadeRun, Remote, git
+from tests.evals.run.make import task, tree
 
 TASKS, REPEATS = 6, 5
 HALF = [[1, 0, 1, 0, 1]] * TASKS
@@ -157,6 +160,24 @@ def test_somebody_elses_branch_is_not_touched(tmp_path: Path, gh: Gh, remote: Re
     with pytest.raises(BadInput, match="another branch of that name"):
         go(MadeRun(tmp_path).ended(), remote, branch="mine")
     assert remote.branches()["mine"] == remote.branches()["trunk"]
+
+
+def test_who_was_faster_is_not_overwritten(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
+    git(remote.clone, "push", "-q", "origin", "trunk:refs/heads/mine")
+    monkeypatch.setattr(Landing, "tip", lambda *_: "")
+    with pytest.raises(BadInput, match="git push"):
+        go(MadeRun(tmp_path).ended(), remote, branch="mine")
+    assert remote.branches()["mine"] == remote.branches()["trunk"]
+    assert gh.created == []
+
+
+def test_a_push_goes_in_by_the_persons_own_settings_and_no_others(tmp_path: Path, remote: Remote):
+    git(remote.clone, "config", "http.https://example.com/.extraheader", "Authorization: t0ken")
+    git(remote.clone, "config", "core.sshCommand", "ssh -i key")
+    git(remote.clone, "config", "filter.evil.clean", "touch owned")
+    found = Landing(remote.clone, tmp_path).settings
+    assert found == {"http.https://example.com/.extraheader": "Authorization: t0ken", "core.sshcommand": "ssh -i key"}
+    assert not any(b"t0ken" in file.read_bytes() for file in (tmp_path / "own.git").rglob("*") if file.is_file())
 
 
 # --- what does not go in --------------------------------------------------------------------------
@@ -391,3 +412,34 @@ def test_the_command_is_a_dry_run_unless_it_is_meant(tmp_path: Path, gh: Gh, rem
 def test_a_candidate_in_the_folder_one_is_in_is_found(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     assert go(MadeRun(tmp_path).ended(), remote, candidate="").state == "opened"
+
+
+def really_run(tmp_path: Path, agents: tuple[str, str]) -> None:
+    """`assay eval run` with agents that make a scarf of what their instructions say."""
+    told = 'agent = "command"\ncommand = ["./agent.sh"]\n'
+    for name, text, agent in zip(("plain", "careful"), ("red", "blue"), agents, strict=True):
+        files = {"config.toml": told, "agent.sh": f"#!/bin/sh\n{agent}\n", "files/CLAUDE.md": f"{text}\n"}
+        tree(tmp_path / name, files)
+    for name in ("one", "two"):
+        task(tmp_path / "tasks", name)
+    words = ["--tasks", "tasks", "--baseline", "plain", "--candidate", "careful", "--repeats", "1", "--out", "run"]
+    ran = CliRunner().invoke(whole, ["eval", "run", *words])
+    assert ran.exit_code == 0, (ran.output, ran.exception)
+
+
+def test_a_real_run_goes_all_the_way(tmp_path: Path, gh: Gh, remote: Remote, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    really_run(tmp_path, ("cat CLAUDE.md > scarf.txt", "cat CLAUDE.md > scarf.txt"))
+    done = CliRunner().invoke(app, ["promote", "run", "--repo", str(remote.clone), "--yes", "--json"])
+    assert done.exit_code == 0, done.exception
+    found = json.loads(done.stdout)
+    assert remote.files(found["branch"])["CLAUDE.md"] == "blue\n"
+    assert gh.body.startswith("<!-- assay:evaluation -->")
+
+
+def test_a_better_program_is_not_promoted_as_better_files(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    really_run(tmp_path, ("true", "echo blue > scarf.txt"))
+    done = CliRunner().invoke(app, ["promote", "run", "--repo", str(remote.clone), "--yes"])
+    assert "differ in agent.sh too" in str(done.exception)
+    assert list(remote.branches()) == ["trunk"]

@@ -11,7 +11,7 @@ import typer
 from msgspec.structs import asdict
 from rich.console import Console
 
-from assay.cli import evaluating
+from assay.cli import eval_promote, evaluating
 from assay.cli.evaluating import FORMATS, Asked, leave
 from assay.cli.saving import checked
 from assay.cli.shared import AsJson, StorePath, leave_quietly
@@ -197,6 +197,10 @@ def plan(
         Console().print(shown.sentences(planner.told(made)))
     if not made.is_decidable:
         raise typer.Exit(UNDECIDED)
+
+
+app.command("promote", epilog=eval_promote.PROMOTE_EXAMPLE)(eval_promote.promote)
+app.command("mine", epilog=eval_promote.MINE_EXAMPLE)(eval_promote.mine)
 
 
 def looked_at(task: Task) -> CheckupLine:

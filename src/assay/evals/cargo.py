@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.evals.configs import FILE, Config, ConfigFile, load_config
-from assay.evals.fingerprint import Listing, sealed
+from assay.evals.configs import FILE, FILES, Config, ConfigFile, load_config
+from assay.evals.fingerprint import Listing, listing, sealed
 from assay.evals.lock import Lock, Pinned
 from assay.evals.proof import Refused
 from assay.evals.tasks import toml
@@ -31,27 +31,45 @@ class Item(Struct, frozen=True, kw_only=True):
     """Fingerprint of a file to remove: only what the baseline had may go."""
 
 
-def config_of(pinned: Pinned, given: str, run: Path, repository: Path, scratch: Path) -> Config:
+class Search(Struct, frozen=True, kw_only=True):
+    """Where configurations of a run may lie."""
+
+    run: Path
+    repository: Path
+    scratch: Path
+    """For what is unpacked from a git ref."""
+
+    def places(self) -> list[str]:
+        found = [one for home in (self.run, self.run.parent) for one in sorted(home.glob("configs/*"))]
+        return [str(one) for one in found if (one / FILE).is_file()]
+
+
+def config_of(pinned: Pinned, search: Search, given: str = "", near: Path | None = None) -> Config:
     """The configuration that was tried, wherever it lies now: its fingerprint decides, not its place."""
-    kept = [str(one) for home in (run, run.parent) for one in sorted(home.glob("configs/*")) if (one / FILE).is_file()]
-    places = [given] if given else [pinned.config, *kept]
-    for where in places:
+    beside = [str(near / pinned.config)] if near else []
+    for where in [given] if given else [pinned.config, *search.places(), *beside]:
         try:
-            found = load_config(where, scratch / "configs", repository)
+            found = load_config(where, search.scratch / "configs", search.repository)
         except (BadInput, OSError):
             if given:
                 raise
             continue
         if found.sha256 == pinned.sha256 and found.files == pinned.files:
             return found
-    said = f"{given or pinned.config} is not the candidate that was tried, or it is not here any more"
-    raise Refused(f"{said}; name its folder or git ref with --candidate")
+    said = f"{given or pinned.config} is not the configuration that was tried, or it is not here any more"
+    raise Refused(f"{said}; go where its folder lies, or name the candidate's with --candidate")
 
 
-def cargo(config: Config, lock: Lock) -> list[Item]:
+def cargo(config: Config, lock: Lock, search: Search) -> list[Item]:
     """The files of a candidate, and those of the baseline that it does without."""
     tried, before = lock.arms["candidate"], lock.arms["baseline"]
-    differs_in_files_alone(config, tried, before)
+    if other := differences(config, tried, before, search):
+        raise Refused(
+            f"candidate and baseline differ in {', '.join(other)} too, which no file of a pull request can carry; "
+            "compare two configurations that differ in their files alone"
+        )
+    if tried.files == before.files:
+        raise Refused("candidate and baseline have the same files; there is nothing to promote")
     for path, mark in sorted((before.files | tried.files).items()):
         if why := unsafe(path, mark):
             raise Refused(f"{path!a}: {why}")
@@ -59,19 +77,21 @@ def cargo(config: Config, lock: Lock) -> list[Item]:
     return [loaded(config.overlay, path, mark) for path, mark in sorted(tried.files.items())] + gone
 
 
-def differs_in_files_alone(config: Config, tried: Pinned, before: Pinned) -> None:
-    """A pull request carries files; a candidate that was better by its model or its arguments can't go in so."""
+def differences(config: Config, tried: Pinned, before: Pinned, search: Search) -> list[str]:
+    """What sets two configurations apart beside their files: a candidate may be better by that alone."""
     other = [name for name in ("agent", "model", "version") if getattr(tried, name) != getattr(before, name)]
-    told = toml(config.folder / FILE, ConfigFile)
-    if not other and tried.agent != "command" and sealed(told, before.files, Listing()) != before.sha256:
-        other = [FILE]
     if other:
-        raise Refused(
-            f"candidate and baseline differ in {', '.join(other)} too, which no file of a pull request can carry; "
-            "compare two configurations that differ in their files alone"
-        )
-    if tried.files == before.files:
-        raise Refused("candidate and baseline have the same files; there is nothing to promote")
+        return other
+    if tried.agent != "command":
+        told = toml(config.folder / FILE, ConfigFile)
+        return [] if sealed(told, before.files, Listing()) == before.sha256 else [FILE]
+    ours, theirs = programs(config), programs(config_of(before, search, near=config.folder.parent))
+    return [path for path in sorted(ours | theirs) if ours.get(path) != theirs.get(path)]
+
+
+def programs(config: Config) -> Listing:
+    """What a configuration holds beside the files it lays over a workspace."""
+    return {path: mark for path, mark in listing(config.folder).items() if not path.startswith(f"{FILES}/")}
 
 
 def unsafe(path: str, mark: str) -> str:

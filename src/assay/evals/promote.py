@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from assay.errors import BadInput
 from assay.evals import lock, pulling
-from assay.evals.cargo import Item, cargo, config_of
+from assay.evals.cargo import Item, Search, cargo, config_of
 from assay.evals.fingerprint import sealed
 from assay.evals.landing import Landing
 from assay.evals.proof import Proof, Refused, proven
@@ -68,8 +68,9 @@ def promote(wish: Wish, body: Body) -> Promotion:
     run = wish.run.resolve()
     with lock.alone(run), tempfile.TemporaryDirectory(prefix="assay-promote-") as scratch:
         proof = proven(run)
-        config = config_of(proof.lock.arms["candidate"], wish.candidate, run, wish.repository, Path(scratch))
-        items = cargo(config, proof.lock)
+        search = Search(run=run, repository=wish.repository, scratch=Path(scratch))
+        config = config_of(proof.lock.arms["candidate"], search, wish.candidate)
+        items = cargo(config, proof.lock, search)
         return Going(wish, proof, items, Landing(wish.repository, Path(scratch))).go(body)
 
 
