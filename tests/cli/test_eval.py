@@ -183,16 +183,21 @@ def changed(folder: Path, name: str, tmp: Path) -> Path:
     elif name == "trial":
         file = next(copy.glob("trials/hem/main-01-baseline*/trial.json"))
         file.write_text(file.read_text().replace('"passed": false', '"passed": true'))
+    elif name == "place":
+        here, there = (next(copy.glob(f"trials/{task}/main-01-baseline*/trial.json")) for task in ("hem", "purl"))
+        here.write_bytes(there.read_bytes())
     else:
         next(copy.glob("trials/hem/main-01-baseline*/attempt-01/checks.json")).write_text("[]")
     return copy
 
 
-@pytest.mark.parametrize("what", ["comparison", "trial", "evidence"])
+@pytest.mark.parametrize("what", ["comparison", "trial", "place", "evidence"])
 def test_what_was_changed_by_hand_does_not_pass_the_gate(better, tmp_path, what: str):
-    ran = run("eval", "gate", changed(better[0], what, tmp_path))
-    assert ran.code == 4
-    assert is_one_line(ran.err)
+    copy = changed(better[0], what, tmp_path)
+    for name in ("gate",) if what == "comparison" else ("gate", "compare", "replay"):
+        ran = run("eval", name, copy)
+        assert (ran.code, ran.out) == (4, ""), name
+        assert is_one_line(ran.err)
 
 
 # --- what can't be used is told ---------------------------------------------------------------

@@ -10,7 +10,7 @@ from assay.errors import BadInput
 from assay.evals import lock, paths
 from assay.evals.lock import Lock
 from assay.evals.trials import Failure, Record, altered, failures
-from assay.evals.types import Comparison, Design, Rule, Thresholds, Trial
+from assay.evals.types import CheckResult, Comparison, Design, Rule, Thresholds, Trial
 from assay.types.value import Row
 
 RESULT, COMPARISON = "result.json", "comparison.json"
@@ -73,24 +73,30 @@ def load(run: Path) -> Kept:
     finished = decoded(run / RESULT, Finished)
     records: list[Record] = []
     broken: list[Broken] = []
+    misplaced: list[str] = []
     for folder in sorted((run / "trials").glob("*/*/")):
         file = folder / paths.TRIAL
         if file.exists():
             records.append(decoded(file, Record))
+            misplaced += [] if run / Path(records[-1].trial.folder).parent == folder else [str(file.relative_to(run))]
         elif failed := failures(folder):
             broken.append(given_up(run, folder, failed))
     return Kept(
         folder=run, lock=held, finished=finished, records=tuple(records), broken=tuple(broken),
-        altered=tuple(changed(run, records)),
+        altered=(*misplaced, *changed(run, records)),
     )  # fmt: skip
 
 
 def changed(run: Path, records: list[Record]) -> list[str]:
-    """Files that are not what they were when their trial ended."""
-    found = [f"{record.trial.folder}/{path}" for record in records for path in altered(run, record)]
-    return found + [
-        f"{record.trial.folder}: recorded elsewhere" for record in records if not (run / record.trial.folder).is_dir()
-    ]
+    """Files that are not what they were when their trial ended; checks must be told alike in both places."""
+    found = []
+    for record in records:
+        folder = record.trial.folder
+        found += [f"{folder}/{path}" for path in altered(run, record)]
+        file = run / folder / paths.CHECKS
+        if not file.is_file() or decoded(file, tuple[CheckResult, ...]) != record.trial.checks:
+            found.append(f"{folder}/{paths.CHECKS}")
+    return found
 
 
 def decoded(file: Path, kind: type[T]) -> T:
