@@ -44,12 +44,20 @@ EXITS: dict[str, list[str]] = {
     ],
     "profiles list": ["", "--json"],
     "profiles show": ["enhanced", "revised --json", "nobody"],
-    "profiles check": ["", "nobody"],
+    "profiles check": ["", "--json", "nobody"],
     "langfuse status": ["", "--json"],
     "langfuse setup": ["--dry-run", "", "--json"],
     "langfuse pull": [PULL, f"{PULL} --json", "nobody"],
     "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck"],
     "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
+    "eval check": ["nobody", "nobody --json"],
+    "eval run": ["--tasks nobody --baseline x --candidate y --sequential --json"],
+    "eval compare": ["nobody", "nobody --json"],
+    "eval gate": ["nobody", "nobody --json"],
+    "eval replay": ["nobody", "nobody --json"],
+    "eval plan": ["--tasks nobody", "--tasks nobody --json"],
+    "eval promote": ["nobody", "nobody --json"],
+    "eval mine": ["{session} --into {top}/mined", "{session} --into {top}/mined --json"],
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
 ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push"})
@@ -135,6 +143,7 @@ class Place:
                     ran = self.run(*name.split(), *paths, *args)
                     said[" ".join([name, *args])] = f"{ran.code}\n{ran.out}\n{ran.err}"
         said |= {path.name: path.read_text("utf-8") for path in self.top.glob("out*")}
+        said |= {str(path): path.read_text("utf-8") for path in (self.top / "mined").rglob("*") if path.is_file()}
         left = [path.relative_to(self.top) for path in self.top.rglob("*")]
         return said | {"names of files": "\n".join(str(path) for path in left if path.parts[0] != "in")}
 

@@ -120,19 +120,24 @@ RULES: dict[str, Rule] = {
         },
     ),
     "the network is used": Rule(
-        imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http"}
+        imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http",
+        "evals/relay.py": "an agent's own way to its service", "evals/doorway.py": "the sandbox's side of it"}
     ),
     "modules are imported by a name that is not written there": Rule(
         imports("?"),
         { "__init__.py": "lazily, our own", "llm/wire.py": "SDKs",
          "sessions/redaction/gates.py": "engines"},
     ),
-    "programs are started": Rule(starts, {"pipeline/git": "git", "llm/claude_cli": "claude"}),
+    "programs are started": Rule(
+        starts, {"pipeline/git": "git", "llm/claude_cli": "claude", "evals": "agents, checks, git and gh"}
+    ),
     "something is printed or logged": Rule(says, {"cli": "the only room that speaks", "reports/terminal.py": "a type"}),
     "files are written": Rule(
         writes,
         {
             "cli/saving.py": "-o",
+            "cli/evaluating.py": "a .gitignore beside the runs",
+            "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",
             "cli/main.py": "the null device",
             "stores": "the store, for its owner alone",
             "langfuse/pulling.py": "sessions as they were pulled, for their owner alone; scanned like any transcript",
