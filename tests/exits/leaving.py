@@ -44,7 +44,7 @@ EXITS: dict[str, list[str]] = {
     ],
     "profiles list": ["", "--json"],
     "profiles show": ["enhanced", "revised --json", "nobody"],
-    "profiles check": ["", "nobody"],
+    "profiles check": ["", "--json", "nobody"],
     "langfuse status": ["", "--json"],
     "langfuse setup": ["--dry-run", "", "--json"],
     "langfuse pull": [PULL, f"{PULL} --json", "nobody"],
