@@ -63,6 +63,10 @@ def test_a_better_candidate_may_go_in(better):
     assert json.loads((folder / "comparison.json").read_text())["verdict"] == "improved"
 
 
+def test_an_agent_that_ended_left_nothing_running(better):
+    assert not [note for note in better[1]["run"]["notes"] if "left" in note]
+
+
 def test_the_guard_runs_again_what_must_pass(better):
     _, found = better
     (suspect,) = found["suspects"]

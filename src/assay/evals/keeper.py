@@ -26,6 +26,7 @@ STATUS_FD = 9
 ENDED = b'"exit-code"'
 WRAPPER = "bwrap"
 """Ends by itself with what it wraps; asked to end, it would kill that without a warning."""
+WRAPPER_S = 0.5
 
 
 def adopt() -> None:
@@ -154,6 +155,14 @@ def wait(pid: int, told: dict[str, float], watch: Watch) -> tuple[str, int | Non
             return "stopped", None
 
 
+def unwrapped(pid: int) -> None:
+    """Let the wrapper end, which outlives what it wraps by a moment: it is nothing that the command left running."""
+    until = time.monotonic() + WRAPPER_S
+    while time.monotonic() < until and set(below(os.getpid()).values()) == {WRAPPER}:
+        reap(pid)
+        time.sleep(TICK_S / 10)
+
+
 def clear(pid: int, grace_s: float) -> tuple[int, int | None]:
     """End everything that still runs, asked first where there is time; how many, and how the first one ended."""
     status, left = None, 0
@@ -188,6 +197,8 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
             return {"ended": "missing", "code": None, "wall_s": 0.0, "left": 0, "why": str(error)}
     why, status = wait(child.pid, order, Watch(order["watch"], order["most_bytes"]))
     wall_s = time.monotonic() - began
+    if why == "exit":
+        unwrapped(child.pid)
     left, late = clear(child.pid, 0 if why in ("exit", "stopped") else order["grace_s"])
     status = late if status is None else status
     child.returncode = 0 if status is None else os.waitstatus_to_exitcode(status)
