@@ -21,6 +21,7 @@ from assay.reports.evaluated import (
     spent,
 )
 from assay.reports.evaluation import configurations, passed, suspect
+from assay.reports.safe import many
 from assay.reports.safe import one_line, safe
 
 SIGN = {True: ("✓", "pass"), False: ("✗", "fail"), None: ("–", "none")}
@@ -29,8 +30,10 @@ STYLE = """
 :root { color-scheme: light dark; --pass: #1a7f37; --fail: #cf222e; --quiet: #6e7781; --line: #8884 }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% } th, td { padding: .25rem .6rem; text-align: left; vertical-align: top }
-td, th { border-bottom: 1px solid var(--line) } td.n { text-align: right; font-variant-numeric: tabular-nums }
+td, th { border-bottom: 1px solid var(--line) } 
+td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
 .pass { color: var(--pass) } .fail { color: var(--fail) } .none, .quiet { color: var(--quiet) }
+td.cells { min-width: 6rem }
 td.cells a, td.cells span { display: inline-block; min-width: 1.4em; text-align: center; text-decoration: none }
 tr.differs th { border-left: 4px solid var(--fail) } tr.gains th { border-left: 4px solid var(--pass) }
 .wide { overflow-x: auto } code { overflow-wrap: anywhere } h1 small { font-weight: normal }
@@ -141,7 +144,7 @@ def trial(one: Cell, root: str) -> str:
     return (
         f"<tr><th class={kind}>{sign} {one.arm} {text(one.stage)} {one.repeat}</th>"
         f"<td>{checks or text(one.why or one.state)}{judged}</td>"
-        f"<td class=quiet>{text(cost)}<br>{one.attempts} attempts</td><td>{files}</td></tr>"
+        f"<td class=quiet>{text(cost)}<br>{many(one.attempts, 'attempt')}</td><td>{files}</td></tr>"
     )
 
 
