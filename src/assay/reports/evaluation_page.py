@@ -21,8 +21,7 @@ from assay.reports.evaluated import (
     spent,
 )
 from assay.reports.evaluation import configurations, passed, suspect
-from assay.reports.safe import many
-from assay.reports.safe import one_line, safe
+from assay.reports.safe import many, one_line, safe
 
 SIGN = {True: ("✓", "pass"), False: ("✗", "fail"), None: ("–", "none")}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -30,7 +29,7 @@ STYLE = """
 :root { color-scheme: light dark; --pass: #1a7f37; --fail: #cf222e; --quiet: #6e7781; --line: #8884 }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100% } th, td { padding: .25rem .6rem; text-align: left; vertical-align: top }
-td, th { border-bottom: 1px solid var(--line) } 
+td, th { border-bottom: 1px solid var(--line) }
 td.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
 .pass { color: var(--pass) } .fail { color: var(--fail) } .none, .quiet { color: var(--quiet) }
 td.cells { min-width: 6rem }
