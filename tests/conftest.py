@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -24,6 +24,16 @@ from assay.cli.main import app, main
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def pipes_that_close_kill_nobody() -> Iterator[None]:
+    """A command that ran in this process lets a closed pipe end it, as `head` expects; the next test shall live."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    yield
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def pytest_configure(config: pytest.Config) -> None:

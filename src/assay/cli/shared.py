@@ -101,5 +101,5 @@ def bar(doing: str) -> Iterator[scanning.Progress]:
 
 def leave_quietly() -> None:
     """Before printing: whoever reads may leave early, as `head` does."""
-    if hasattr(signal, "SIGPIPE"):
+    if hasattr(signal, "SIGPIPE") and sys.stdout is sys.__stdout__:  # not where somebody else runs us and listens
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
