@@ -503,3 +503,34 @@ def test_options_hold_at_every_exit(private: Place):
 def test_a_redacted_home_still_has_its_tenant(private: Place):
     known = [one for one in private.found("sessions") if one["streams"] != ["lf-native"]]  # that one has no folder
     assert {one["tenant"] for one in known} == {"hers"}
+
+
+# --- what a terminal would obey ---------------------------------------------------------------
+
+OBEYED = "\x7f\x85\x9b\x9d\u061c\u200e\u200f\u202a\u202e\u2066\u2069\u2028\u2029"
+
+
+@pytest.fixture(scope="module")
+def wild(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Words full of controls, marks of direction and ends of lines."""
+    top = tmp_path_factory.mktemp("wild")
+
+    def plant(place: str, *, named: bool) -> str:
+        if place.endswith((" transcript", " agent id")):
+            return "plain"
+        return f"wild{OBEYED}" if named else f"say \x9b31m{OBEYED} and wild"
+
+    claude_code(top / "in" / "a", "/work/loom", plant)
+    codex(top / "in" / "b", f"/work/till{OBEYED}", plant)
+    with Langfuse(*hooked("/work/loom", plant), *proxied("/work/loom", plant), *native(plant)) as server:
+        place = Place(top, server=server)
+        place.pull()
+        yield place
+
+
+def test_no_exit_says_what_a_terminal_would_obey(wild: Place):
+    said = wild.everything(most=2)
+    assert len(said) > 40
+    assert not {name: found for name, text in said.items() if (found := set(OBEYED) & set(text))}
+    for name in ("sessions --json", "streams --json", "score --json", "out.json", "quality --json"):
+        assert "\\u202e" in next(text for known, text in said.items() if known.startswith(name)), name

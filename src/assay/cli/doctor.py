@@ -12,6 +12,7 @@ from assay.pipeline import reading
 from assay.pipeline.given import present
 from assay.pipeline.health import examine
 from assay.reports import checkup
+from assay.reports.safe import encoded
 
 
 def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None, jobs: Jobs = 0) -> None:
@@ -22,6 +23,6 @@ def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None
         health = examine(found.store, found.outcome, rules, os.environ, Path.home())
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(health) + b"\n")
+        sys.stdout.buffer.write(encoded(health) + b"\n")
     else:
         Console().print(checkup.report(msgspec.to_builtins(health)))

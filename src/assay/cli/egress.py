@@ -15,6 +15,7 @@ from assay.pipeline.asking import asks_model
 from assay.pipeline.egress import egress, reach
 from assay.pipeline.pool import cores
 from assay.reports import leaving
+from assay.reports.safe import encoded
 
 EXAMPLE = "Example: `assay egress --judge anthropic --since 7d --words`"
 NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[])
@@ -49,7 +50,7 @@ def egress_(  # noqa: PLR0913  each is an option
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
         console = Console()
         console.print(leaving.report(found, console.width, words=words))

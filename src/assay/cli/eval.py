@@ -31,6 +31,7 @@ from assay.evals.tasks import Task, load_suite
 from assay.evals.types import Comparison, Plan
 from assay.reports import evaluation as shown
 from assay.reports.evaluated import SCHEMA_VERSION, CheckupLine, Checkups
+from assay.reports.safe import encoded
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
 BAD, UNDECIDED = 2, 3
@@ -109,7 +110,7 @@ def check(folders: Folders, as_json: AsJson = False) -> None:
     found = Checkups(tasks=tuple(tasks), configs=tuple(names))
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
         Console().print(shown.checkups(found))
     if any(one.problems for one in found.tasks):
@@ -192,7 +193,7 @@ def plan(
     )
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
+        sys.stdout.buffer.write(encoded({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
     else:
         Console().print(shown.sentences(planner.told(made)))
     if not made.is_decidable:

@@ -6,7 +6,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from assay.cli.shared import AsJson, StorePath, leave_quietly
@@ -20,7 +19,7 @@ from assay.evals.promote import Body, Promotion, Wish
 from assay.evals.promote import promote as promoted
 from assay.evals.types import Comparison
 from assay.reports.evaluation_files import markdown
-from assay.reports.safe import safe
+from assay.reports.safe import encoded, safe
 from assay.stores.sql import open_store
 
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
@@ -64,7 +63,7 @@ def promote(
     found = promoted(wish, body_of(run))
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
         sys.stdout.write(safe(told(found)) + "\n")
 
@@ -88,7 +87,7 @@ def mine(
         found = mining.mine(there, config, wish)
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(encoded(found) + b"\n")
         return
     lines = [found.folder, f"  begins at {found.ref[:12]}: {found.ref_by}", *(f"  to do: {one}" for one in found.says)]
     sys.stdout.write(safe("\n".join([*lines, f"  then: assay eval check {found.folder}"])) + "\n")

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import msgspec
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,7 +50,7 @@ from assay.pipeline.reading import rules, tellable
 from assay.pipeline.running import Choice
 from assay.pipeline.scoring import kept_only, score_store
 from assay.pipeline.spending import size
-from assay.reports.safe import many, one_line, safe
+from assay.reports.safe import encoded, many, one_line, safe
 from assay.scores import profiles
 from assay.sources import source
 from assay.stores.sql import Store, open_store
@@ -108,7 +107,7 @@ def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
     leave_quietly()
     if as_json:
         table = {name: getattr(found, name) for name in found.__struct_fields__}
-        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, **table, **more}) + b"\n")
+        sys.stdout.buffer.write(encoded({"schema_version": 1, **table, **more}) + b"\n")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 

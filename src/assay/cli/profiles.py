@@ -5,14 +5,13 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 
 from assay.cli.shared import AsJson, leave_quietly
 from assay.errors import BadInput
 from assay.reports import profiles as shown
-from assay.reports.safe import many, one_line
+from assay.reports.safe import encoded, many, one_line
 from assay.scores import profiles
 from assay.types.quality import Profile
 
@@ -47,7 +46,7 @@ def list_all(as_json: AsJson = False) -> None:
     found = [listed(one) for one in profiles.listed(places())]
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode({"schema_version": 1, "profiles": found}) + b"\n")
+        sys.stdout.buffer.write(encoded({"schema_version": 1, "profiles": found}) + b"\n")
         return
     Console().print(shown.listing(found))
 
@@ -68,7 +67,7 @@ def show(profile: Name, as_json: AsJson = False) -> None:
     found = profiles.load(profile, places())
     leave_quietly()
     if as_json:
-        body = msgspec.json.encode({"schema_version": 1, "profile": as_built(found)})
+        body = encoded({"schema_version": 1, "profile": as_built(found)})
         sys.stdout.buffer.write(body + b"\n")
         return
     Console().print(shown.detail(found))
@@ -81,7 +80,7 @@ def check(names: Names = None, as_json: AsJson = False) -> None:
     leave_quietly()
     if as_json:
         body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
-        sys.stdout.buffer.write(msgspec.json.encode(body) + b"\n")
+        sys.stdout.buffer.write(encoded(body) + b"\n")
     else:
         sys.stdout.write("".join(f"{one_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))
     sys.stdout.flush()

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from msgspec import Struct
 from rich.console import Console
@@ -39,7 +38,7 @@ from assay.pipeline.quality import Subject, egress, for_quality, judged, subject
 from assay.pipeline.running import Choice
 from assay.reports import leaving
 from assay.reports import quality as shown
-from assay.reports.safe import one_line, safe
+from assay.reports.safe import encoded, one_line, safe
 from assay.scores import profiles
 from assay.stores.sql import Store
 from assay.types.quality import Profile, Quality
@@ -150,7 +149,7 @@ def rehearse(store: Store, some: Sequence[Subject], profile: Profile, config: Co
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found) + b"\n")
+        sys.stdout.buffer.write(encoded(found) + b"\n")
         return
     console = Console()
     console.print(leaving.report(found, console.width, words=True))

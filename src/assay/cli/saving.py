@@ -6,11 +6,11 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from assay.errors import BadInput
 from assay.reports import markdown, table
+from assay.reports.safe import encoded
 from assay.scores.report import Report
 
 Output = Annotated[
@@ -19,7 +19,7 @@ Output = Annotated[
 ]
 
 FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
-    ".json": lambda report, _: msgspec.json.encode(report) + b"\n",
+    ".json": lambda report, _: encoded(report) + b"\n",
     ".csv": lambda report, _: table.table(report),
     ".md": markdown.report,
 }

@@ -3,7 +3,6 @@
 import sys
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 
@@ -33,7 +32,7 @@ from assay.cli.wanted import (
     settled,
 )
 from assay.reports import scoreboard
-from assay.reports.safe import safe
+from assay.reports.safe import encoded, safe
 from assay.scores.report import JudgeInfo
 from assay.scores.slices import WAYS
 
@@ -101,7 +100,7 @@ def show(found: Answer, by: str | None, as_json: bool) -> None:
     """Print it; what is to be said of an empty choice goes to stderr."""
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode(found.report) + b"\n")
+        sys.stdout.buffer.write(encoded(found.report) + b"\n")
     else:
         console = Console()
         console.print(scoreboard.report(found.report, found.zone, console.width, by))

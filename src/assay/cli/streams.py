@@ -3,7 +3,6 @@
 import sys
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +11,7 @@ from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_qui
 from assay.pipeline import reading
 from assay.pipeline.given import moment, present, project
 from assay.reports import machine, terminal
-from assay.reports.safe import many, safe
+from assay.reports.safe import encoded, many, safe
 from assay.types import Summary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
@@ -51,7 +50,7 @@ def as_bytes(found: UpToDate, listed: list[Summary], rules: reading.Rules) -> by
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
     unread = found.outcome.unreadable
-    return msgspec.json.encode(
+    return encoded(
         machine.StreamsView(
             files=found.outcome.files,
             lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-import msgspec
-
 from assay.reports.evaluated import (
     ARMS,
     Cell,
@@ -21,7 +19,7 @@ from assay.reports.evaluated import (
 )
 from assay.reports.evaluation import configurations, passed, suspect
 from assay.reports.markdown import escaped, rows, section
-from assay.reports.safe import safe
+from assay.reports.safe import encoded, safe
 
 MARKER = "<!-- assay:evaluation -->"
 """First line of a comment, so that the next one can take its place."""
@@ -32,7 +30,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def machine(found: Evaluation) -> bytes:
     """The whole evaluation."""
-    return msgspec.json.encode(found) + b"\n"
+    return encoded(found) + b"\n"
 
 
 # --- JUnit ------------------------------------------------------------------------------------

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
 
+from assay.reports.safe import encoded
 from assay.types import Entry, Session, Stream, Summary, Turn
 
 SCHEMA_VERSION = 1
@@ -119,17 +119,17 @@ def detail(one: Summary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
     """One stream with its turns."""
     turns = [in_full(turn) for turn in stream.turns]
     found = StreamDetail(stream=stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
-    return msgspec.json.encode(found)
+    return encoded(found)
 
 
 def sessions(listed: Sequence[Session], ledger: Sequence[Entry]) -> bytes:
     """Sessions and what the ledger says of them."""
-    return msgspec.json.encode(SessionsView(sessions=listed, ledger=ledger))
+    return encoded(SessionsView(sessions=listed, ledger=ledger))
 
 
 def session_detail(one: Session, turns: Sequence[Turn]) -> bytes:
     """One session with its turns; citations count them from 1."""
-    return msgspec.json.encode(SessionDetail(session=one, turns=[in_full(turn) for turn in turns]))
+    return encoded(SessionDetail(session=one, turns=[in_full(turn) for turn in turns]))
 
 
 def in_full(value: Any) -> Any:

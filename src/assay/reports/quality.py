@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-import msgspec
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from assay.reports.markdown import escaped, rows
-from assay.reports.safe import many, one_line
+from assay.reports.safe import encoded, many, one_line
 from assay.reports.terminal import telling_length
 from assay.reports.words import UNKNOWN, plainly
 from assay.types.quality import Dimension, Profile, Quality
@@ -25,7 +24,7 @@ MOST_QUOTE, MOST_WORDS = 110, 600
 
 def machine(found: Sequence[Quality]) -> bytes:
     """`assay quality --json`: a list, a session each; what was not scored is `null`."""
-    return msgspec.json.encode(found)
+    return encoded(found)
 
 
 # --- what every view says ---------------------------------------------------------------------

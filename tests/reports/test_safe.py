@@ -1,0 +1,58 @@
+"""What is said to a terminal or a machine holds nothing that either would obey."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.reports import safe
+
+SRC = Path(safe.__file__).parents[1]
+CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+DIRECTIONS = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+OBEYED = frozenset([*CONTROLS, *DIRECTIONS, "\u2028", "\u2029", "\ufeff", "\u200b", "\U000e0041"])
+wild = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(sorted(OBEYED)))
+values = st.recursive(
+    wild | st.none() | st.integers(-(2**53), 2**53),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(wild, inner, max_size=4),
+)
+
+
+@given(values)
+def test_json_holds_no_control_and_says_the_same(value: object):
+    found = safe.encoded(value)
+    assert not OBEYED & set(found.decode())
+    assert json.loads(found) == value
+
+
+@pytest.mark.parametrize("char", sorted(OBEYED))
+def test_every_control_is_written_out(char: str):
+    assert safe.encoded({f"k{char}": f"v{char}"}).decode().isprintable()
+
+
+@given(wild)
+def test_text_holds_no_control_but_line_ends_and_tabs(text: str):
+    assert not (OBEYED - {"\n", "\t"}) & set(safe.safe(text))
+
+
+def test_joiners_and_other_scripts_stay_as_they_are():
+    said = "नमस्ते 👩‍👩‍👧 密码 ñ é"
+    assert safe.encoded(said).decode() == f'"{said}"'
+
+
+def encodes(tree: ast.AST) -> bool:
+    calls = [one.func for one in ast.walk(tree) if isinstance(one, ast.Call)]
+    names = {f"{one.value.attr}.{one.attr}" for one in calls if isinstance(one, ast.Attribute)
+             and isinstance(one.value, ast.Attribute)}  # fmt: skip
+    names |= {f"{one.value.id}.{one.attr}" for one in calls if isinstance(one, ast.Attribute)
+              and isinstance(one.value, ast.Name)}  # fmt: skip
+    return bool(names & {"json.encode", "json.format", "json.dumps", "json.dump"})
+
+
+def test_who_speaks_encodes_json_in_one_place():
+    files = [file for room in ("cli", "reports") for file in sorted((SRC / room).rglob("*.py"))]
+    found = [file.relative_to(SRC).as_posix() for file in files if encodes(ast.parse(file.read_text("utf-8")))]
+    assert found == ["reports/safe.py"]
