@@ -2,6 +2,7 @@
 
     python -m benchmarks.gate                 # everything; says how long it took
     python -m benchmarks.gate --runs 1000     # fewer A/A runs
+    python -m benchmarks.gate --twin 4000     # an equal candidate that asks to be run again when it fails
 
 Tables go to standard output, the plot of power to benchmarks/gate_power.svg. The permutation test, the limits and the
 guard's tests are the product's own functions; what is written anew here is checked against `compare` by a test.
@@ -20,7 +21,7 @@ from assay.evals import compare, guard, sequential
 from assay.evals.permutation import tails
 from assay.evals.tested_rule import FLAT, Z_90
 from assay.evals.types import Thresholds
-from benchmarks import gate_plot
+from benchmarks import gate_plot, gate_twin
 from benchmarks.gate_world import Drawn, Floats, World, broken, central, constant, draw, lifted, skewed
 
 Flags = NDArray[np.bool_]
@@ -288,13 +289,25 @@ def stopping(dice: np.random.Generator, runs: int) -> None:
             row(tasks, f"+{100 * gain:.0f}", 100 * float(superior.mean()), float(stopped.mean()))
 
 
+def twins(dice: np.random.Generator, runs: int) -> None:
+    head("An equal candidate that loses attempts it would fail, %", "tasks", "repeats", "loses of them", "promotes")
+    for tasks, repeats in ((5, 3), (8, 5), (20, 5)):
+        for lie in (1.0, 0.3, 0.1):
+            count = gate_twin.promoted(dice, tasks, repeats, lie, runs)
+            row(tasks, repeats, f"{lie:.0%}", 100 * count / runs)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=40_000, help="A/A suites of each size")
     parser.add_argument("--power-runs", type=int, default=2_000, help="suites of each other cell")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plot", type=Path, default=PLOT)
+    parser.add_argument("--twin", type=int, default=0, help="only this: suites with a twin that asks to be run again")
     given = parser.parse_args()
+    if given.twin:
+        twins(np.random.default_rng(given.seed), given.twin)
+        return
     dice, began = np.random.default_rng(given.seed), time.monotonic()
     print(f"swapping arms: {swapped(dice, 200)} of 200 suites not negated")
     identical(dice, given.runs)

@@ -131,9 +131,10 @@ def test_sequential_mode_stops_when_it_is_decided(tmp_path):
 
 def test_infrastructure_that_fails_is_no_verdict_on_the_agent(tmp_path):
     task(tmp_path / "tasks")
+    agent(tmp_path, "b", WOVEN)
+    (tmp_path / "b" / "agent.sh").write_text("#!/no/such/shell\n")
     ran = evaluated(
-        tmp_path, agent(tmp_path, "a", WOVEN), agent(tmp_path, "b", "exit 75"), "--rule", "seed", "--json",
-        tasks=tmp_path / "tasks",
+        tmp_path, agent(tmp_path, "a", WOVEN), "b", "--rule", "seed", "--json", tasks=tmp_path / "tasks",
     )  # fmt: skip
     found = told(ran)
     assert (found["verdict"], found["promote"]) == ("invalid", False)
@@ -202,6 +203,24 @@ def test_what_was_changed_by_hand_does_not_pass_the_gate(better, tmp_path, what:
         ran = run("eval", name, copy)
         assert (ran.code, ran.out) == (4, ""), name
         assert is_one_line(ran.err)
+
+
+def test_an_edited_trial_is_not_laundered_by_running_the_same_again(tmp_path):
+    args = ("plain", "plain", "--rule", "seed")
+    assert evaluated(tmp_path, *args).code == 3
+    for file in (tmp_path / "run").glob("trials/*/*-baseline-*/trial.json"):
+        cost = re.compile(r'("(?:tokens|steps|tool_calls)": )(\d+)')
+        file.write_text(cost.sub(lambda one: f"{one[1]}{4 * int(one[2])}", file.read_text()))
+    repository = tree(tmp_path / "repository", {"x": ""})
+    again = [
+        evaluated(tmp_path, *args),
+        *(run("eval", name, tmp_path / "run") for name in ("gate", "compare", "replay")),
+    ]
+    for ran in again:
+        assert (ran.code, ran.out) == (4, "")
+        assert is_one_line(ran.err)
+    assert run("eval", "promote", tmp_path / "run", "--repo", repository).code in (3, 4)
+    assert "trial.json" in evaluated(tmp_path, *args).err
 
 
 # --- what can't be used is told ---------------------------------------------------------------

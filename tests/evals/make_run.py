@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.evals import kept, lock, paths
+from assay.evals import kept, lock, paths, transcript
 from assay.evals.compare import compare
 from assay.evals.configs import Config, load_config
 from assay.evals.fingerprint import listing, sealed
 from assay.evals.kept import Decided, Finished
 from assay.evals.launching import Ended
-from assay.evals.trials import Record, pretty
+from assay.evals.trials import Record, pretty, put
 from assay.evals.types import Comparison, Design, Rule, Trial
 from tests.evals.make_trials import arms
 
@@ -79,13 +79,17 @@ class MadeRun:
         key = paths.key_of(slot, tasks[one.task], loaded[one.arm].sha256)
         attempt = paths.next_attempt(paths.trial_folder(self.folder, slot, key))
         (attempt / paths.CHECKS).write_bytes(pretty(one.checks))
+        ended = Ended(ended="exit", code=0, wall_s=one.cost.wall_s or 0.0)
+        (attempt / paths.ENDED).write_bytes(pretty(ended))
+        claim = {name: getattr(one.cost, name) for name in ("tokens", "tool_calls", "steps")}
+        (attempt / transcript.COST_FILE).write_bytes(pretty(claim))
         placed = replace(one, folder=attempt.relative_to(self.folder).as_posix())
         record = Record(
             key=key, trial=placed, task_sha256=tasks[one.task], config_sha256=loaded[one.arm].sha256, checks_sha256="",
             agent="claude-code", sandbox="plain", network="open", began_at="", evidence=listing(attempt),
-            ended=Ended(ended="exit", code=0, wall_s=1.0),
+            ended=ended,
         )  # fmt: skip
-        paths.write(attempt.parent / paths.TRIAL, pretty(record))
+        put(self.folder, attempt.parent / paths.TRIAL, pretty(record))
         return placed
 
     @property

@@ -237,7 +237,7 @@ def test_thresholds_moved_afterwards_are_refused(tmp_path: Path, gh: Gh, remote:
     held = json.loads((made.folder / paths.LOCK).read_bytes())
     limits = json.loads(held["more"]["thresholds"]) | {"alpha": 0.005}
     made.edit(paths.LOCK, more=held["more"] | {"thresholds": json.dumps(limits)})
-    assert "frozen before the first trial" in str(why_not(made, remote, gh))
+    assert "lock.json is not what was written" in str(why_not(made, remote, gh))
 
 
 def first_trial(made: MadeRun, arm: str = "candidate") -> Path:
@@ -298,7 +298,7 @@ def nothing_compared(made: MadeRun) -> None:
 
 SPOILED = [
     (lose, 4), (lose_folder, 4), (pass_by_hand, 4), (change_evidence, 4), (swap, 4), (scribble, 2), (stop_early, 5),
-    (drop_design, 2), (other_agent, 4), (change_candidate, 4), (nothing_compared, 2),
+    (drop_design, 4), (other_agent, 4), (change_candidate, 4), (nothing_compared, 2),
 ]  # fmt: skip
 
 

@@ -118,15 +118,15 @@ def test_what_is_missing_never_promotes_even_beside_a_gain(ours, theirs, verdict
         (None, None, PLAIN, "neutral"),
         (None, None, CHEAP, "neutral"),
         (0.5, 0.5, PLAIN, "neutral"),
-        (0.2, 0.9, PLAIN, "invalid"),
+        (0.2, 0.9, PLAIN, "improved"),
         (0.9, 0.2, PLAIN, "regressed"),
     ],
 )
-def test_a_suite_without_any_check_is_never_promoted(before, after, cost, verdict):
+def test_a_suite_of_rubrics_alone_is_decided_as_published(before, after, cost, verdict):
     ours = trial(of=0, judge01=before)
     found = compare([ours], [candidate(ours, judge01=after, cost=cost)])
     assert found.verdict == verdict
-    assert not should_promote(found)
+    assert should_promote(found) == (verdict == "improved")
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), [(0, 5, 0.0), (5, 0, 0.0), (0, 0, 0.0), (5, 10, -0.1)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay.evals.compare import compare
-from benchmarks import gate
+from benchmarks import gate, gate_twin
 from benchmarks.gate_world import central, draw, lifted
 
 
@@ -101,3 +101,9 @@ def test_the_seed_rule_of_the_benchmark_is_the_products():
     assert [one == "improved" for one in verdicts] == list(improved)
     assert [one == "regressed" for one in verdicts] == list(regressed)
     assert improved.any()
+
+
+@pytest.mark.parametrize("lie", [1.0, 0.15])
+def test_an_equal_candidate_that_loses_what_it_would_fail_is_promoted_no_more_often_than_luck(lie):
+    suites = 250
+    assert 100 * gate_twin.promoted(dice(), 8, 5, lie, suites) / suites <= at_most(0.01, suites)

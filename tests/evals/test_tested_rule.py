@@ -122,11 +122,12 @@ def test_being_tried_again_asks_for_more():
 
 @pytest.mark.parametrize(("lost", "verdict"), [(5, "improved"), (6, "inconclusive")])
 def test_a_tenth_of_an_arm_may_be_missing(lost, verdict):
-    ours, theirs = arms([MOSTLY] * 10, [OFTEN] * 10)
+    ours, theirs = arms([[0] * 5] * 10, [[1] * 5] * 10)
     gone = {f"task {n:02}" for n in range(lost)}
-    theirs = [
-        replace(one, state="failed_infrastructure") if one.task in gone and one.repeat == 1 else one for one in theirs
-    ]
+    ours, theirs = (
+        [replace(one, state="failed_infrastructure") if one.task in gone and one.repeat == 1 else one for one in side]
+        for side in (ours, theirs)
+    )
     found = compare(ours, theirs)
     assert found.statistics.missing_candidate == pytest.approx(lost / 50)
     assert found.verdict == verdict

@@ -24,7 +24,7 @@ from assay.evals.checkup import check_task
 from assay.evals.compare import verify
 from assay.evals.configs import FILE as CONFIG_FILE
 from assay.evals.configs import load_config
-from assay.evals.evaluating import compared, trusted
+from assay.evals.evaluating import compared, sound, trusted
 from assay.evals.kept import Decided, Kept
 from assay.evals.replay import replay as replayed
 from assay.evals.tasks import Task, load_suite
@@ -167,7 +167,9 @@ def gate(run: RunFolder, as_json: AsJson = False) -> None:
 @app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
 def replay(run: RunFolder, as_json: AsJson = False, output: Output = None) -> None:
     """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
-    targets, (kept, decided) = files(output), whole(run)
+    targets, kept = files(output), keeping.load(run)
+    trusted(kept.altered)  # costs may differ: it is for today's
+    decided = keeping.decided(kept.lock)
     again = keeping.rejudged(kept, replayed(kept.folder).trials)
     before, now = compared(kept.trials, decided), compared(again.trials, decided)
     if before.verdict != now.verdict:
@@ -210,8 +212,7 @@ def looked_at(task: Task) -> CheckupLine:
 
 def whole(run: Path) -> tuple[Kept, Decided]:
     """A run that has ended and can be trusted, and what was decided before it began."""
-    kept = keeping.load(run)
-    trusted(kept.altered)
+    kept = sound(keeping.load(run))
     return kept, keeping.decided(kept.lock)
 
 

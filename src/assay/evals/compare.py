@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import fields
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from assay.errors import BadInput
-from assay.evals import seed_rule, sequential, tested_rule
+from assay.evals import seed_rule, sequential, tested_rule, worst
 from assay.evals.evidence import digest, is_sealed, sealed
 from assay.evals.finding import Finding
-from assay.evals.pairing import Pair, checked, inferred, pairs
-from assay.evals.types import Comparison, Design, Evidence, Rule, Thresholds, Trial
+from assay.evals.pairing import checked, inferred, pairs
+from assay.evals.types import Comparison, Design, Evidence, Rule, Thresholds, Trial, Verdict
 
 
 def compare(
@@ -28,11 +29,9 @@ def compare(
     chosen: Rule = rule or ("seed" if planned.repeats <= 1 else "tested")
     sensible(chosen, planned, limits)
     ours, theirs = checked(baseline, "baseline", planned), checked(candidate, "candidate", planned)
-    met = pairs(ours, theirs, planned)
-    if chosen == "seed":
-        found, label = seed_rule.decide(met, limits), seed_rule.LABEL
-    else:
-        found, label = tested(met, ours, theirs, planned, limits)
+    asked = Asked(rule=chosen, design=planned, limits=limits)
+    found = doubted(decide(asked, ours, theirs), asked, ours, theirs)
+    label = seed_rule.LABEL if chosen == "seed" else "sequential" if planned.is_sequential else "tested"
     evidence = Evidence(
         thresholds=limits,
         design=planned,
@@ -43,12 +42,41 @@ def compare(
     return sealed(of(found, chosen, label, evidence))
 
 
-def tested(
-    met: list[Pair], ours: Sequence[Trial], theirs: Sequence[Trial], design: Design, limits: Thresholds
-) -> tuple[Finding, str]:
-    """What rule `tested` finds, and how it is called."""
-    case = tested_rule.Case(pairs=met, baseline=ours, candidate=theirs, design=design, limits=limits)
-    return tested_rule.decide(case), "sequential" if design.is_sequential else "tested"
+class Asked(Struct, frozen=True, kw_only=True):
+    """By what trials are compared."""
+
+    rule: Rule
+    design: Design
+    limits: Thresholds
+
+
+def decide(asked: Asked, ours: Sequence[Trial], theirs: Sequence[Trial]) -> Finding:
+    """What a rule finds."""
+    met = pairs(ours, theirs, asked.design)
+    if asked.rule == "seed":
+        return seed_rule.decide(met, asked.limits)
+    case = tested_rule.Case(pairs=met, baseline=ours, candidate=theirs, design=asked.design, limits=asked.limits)
+    return tested_rule.decide(case)
+
+
+def doubted(found: Finding, asked: Asked, ours: Sequence[Trial], theirs: Sequence[Trial]) -> Finding:
+    """An improvement, if it is one however the lost attempts would have ended."""
+    every = [*ours, *theirs]
+    if found.verdict != "improved" or not any(map(worst.is_doubtful, every)):
+        return found
+    at_worst = decide(asked, worst.at_worst(ours, every), worst.at_worst(theirs, every))
+    taken, unequal = worst.told(ours, theirs), worst.unequal(ours, theirs)
+    if at_worst.verdict == "improved" and not unequal:
+        return replace(found, reasons=(*found.reasons, f"it holds with {taken}"))
+    why = [unequal] if unequal else [f"it is {at_worst.verdict} with {taken}"]
+    verdict: Verdict = "invalid" if asked.rule == "seed" else "inconclusive"
+    return replace(
+        found,
+        verdict=verdict,
+        reasons=(*why, *found.reasons),
+        gaps=(*found.gaps, *(why if asked.rule == "seed" else ())),
+        wanted=() if unequal else at_worst.wanted,
+    )
 
 
 def of(found: Finding, rule: Rule, label: str, evidence: Evidence) -> Comparison:

@@ -10,6 +10,7 @@ from assay.evals import kept, lock, paths
 from assay.evals.compare import compare
 from assay.evals.configs import Config
 from assay.evals.kept import Decided, Finished, Kept
+from assay.evals.ledger import ANEW
 from assay.evals.lock import Lock
 from assay.evals.run import Plan, Ran, run
 from assay.evals.sequential import PER_LOOK
@@ -67,8 +68,7 @@ def evaluate(plan: Plan, decided: Decided, says: tuple[str, ...] = ()) -> Outcom
             break
         asked |= more
     kept.end(plan.folder, finished(ran, says))
-    whole = kept.load(plan.folder)
-    trusted(whole.altered)
+    whole = sound(kept.load(plan.folder))
     found = compared(whole.trials, decided)
     kept.keep(plan.folder, found)
     return Outcome(comparison=found, kept=whole)
@@ -86,11 +86,17 @@ def compared(trials: tuple[Trial, ...], decided: Decided) -> Comparison:
     return compare(sides[0], sides[1], decided.thresholds, decided.design, decided.rule)
 
 
+def sound(whole: Kept) -> Kept:
+    """A run whose trials are what they were when they ended, and cost what their files tell; else an error."""
+    trusted(whole.altered)
+    trusted(kept.misstated(whole))
+    return whole
+
+
 def trusted(altered: tuple[str, ...]) -> None:
     """Nothing is said about trials that somebody changed."""
     if altered:
         more = f" and {len(altered) - SHOWN} more" if len(altered) > SHOWN else ""
         raise Invalid(
-            f"files of trials are not what they were when these ended ({', '.join(altered[:SHOWN])}{more}); "
-            "remove those trials' folders and run again"
+            f"files of trials are not what they were when these ended ({', '.join(altered[:SHOWN])}{more}); {ANEW}"
         )

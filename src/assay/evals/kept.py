@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import BadInput
-from assay.evals import lock, paths
+from assay.evals import costs, ledger, lock, paths
 from assay.evals.lock import Lock
 from assay.evals.trials import Failure, Record, altered, failures
 from assay.evals.types import CheckResult, Comparison, Design, Rule, Thresholds, Trial
@@ -83,20 +83,32 @@ def load(run: Path) -> Kept:
             broken.append(given_up(run, folder, failed))
     return Kept(
         folder=run, lock=held, finished=finished, records=tuple(records), broken=tuple(broken),
-        altered=(*misplaced, *changed(run, records)),
+        altered=(*misplaced, *ledger.differing(run), *ledger.gone(run), *changed(run, records)),
     )  # fmt: skip
 
 
 def changed(run: Path, records: list[Record]) -> list[str]:
     """Files that are not what they were when their trial ended; checks must be told alike in both places."""
-    found = []
+    found, ended = [], ledger.ended(run)
     for record in records:
         folder = record.trial.folder
         found += [f"{folder}/{path}" for path in altered(run, record)]
         file = run / folder / paths.CHECKS
         if not file.is_file() or decoded(file, tuple[CheckResult, ...]) != record.trial.checks:
             found.append(f"{folder}/{paths.CHECKS}")
+        if record.trial.lost < ended[(run / folder).parent] - 1:
+            found.append(f"{folder}: lost attempts are missing")
     return found
+
+
+def misstated(kept: Kept) -> tuple[str, ...]:
+    """Trials whose cost is not what the files that are kept of them tell."""
+    found = []
+    for record in kept.records:
+        folder = kept.folder / record.trial.folder
+        if why := costs.misstated(folder, record.trial.cost, [one.cost for one in failures(folder.parent)]):
+            found.append(f"{record.trial.folder}: {why}")
+    return tuple(found)
 
 
 def decoded(file: Path, kind: type[T]) -> T:

@@ -9,7 +9,8 @@ from assay.evals.types import Arm, Stage
 from assay.types.value import Row
 
 LOCK, BUSY, TRIAL, FAILURE = "lock.json", "busy", "trial.json", "failure.json"
-TRANSCRIPTS, DIFF, CHECKS, LOADED, OUT, ERR = "transcript", "workspace.diff", "checks.json", "loaded.json", "stdout", "stderr"  # fmt: skip  # noqa: E501
+TRANSCRIPTS, DIFF, CHECKS, LOADED, ENDED = "transcript", "workspace.diff", "checks.json", "loaded.json", "ended.json"
+OUT, ERR = "stdout", "stderr"
 SCRATCH = "scratch"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import AssayError, BadInput
+from assay.errors import AssayError, BadInput, Invalid
 from assay.evals import gate, kept, lock, paths
 from assay.evals.compare import verify
 from assay.evals.kept import Kept
@@ -33,7 +33,7 @@ class Proof(Row, frozen=True):
 
 def proven(run: Path) -> Proof:
     """The comparison of a run, if it may go in and the recorded trials say so too."""
-    whole, comparison = kept.load(run), written(run)
+    whole, comparison = there(run), written(run)
     wrong = gate.objections(comparison)
     if wrong:
         raise Refused("; ".join(wrong), gate.exit_code(comparison))
@@ -52,6 +52,14 @@ def proven(run: Path) -> Proof:
     return Proof(comparison=comparison, lock=whole.lock)
 
 
+def there(run: Path) -> Kept:
+    """A run as it lies on disk; one whose list of trials was changed proves nothing."""
+    try:
+        return kept.load(run)
+    except Invalid as error:
+        raise Refused(str(error)) from None
+
+
 def written(run: Path) -> Comparison:
     """The comparison that lies in a run's folder."""
     if not (run / kept.COMPARISON).exists():
@@ -68,7 +76,11 @@ def of(whole: Kept, arm: Arm) -> list[Trial]:
 
 def untouched(whole: Kept) -> None:
     """Every trial is as it was when it ended, or there is a reason to stop."""
-    wrong = [*whole.altered, *(why for record in whole.records for why in touched(whole, record))]
+    wrong = [
+        *whole.altered,
+        *kept.misstated(whole),
+        *(why for record in whole.records for why in touched(whole, record)),
+    ]
     if wrong:
         more = f" and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
         raise Refused(f"trials were changed since they ended: {'; '.join(wrong[:MOST_NAMED])}{more}")

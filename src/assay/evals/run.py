@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.evals import lock, paths, trials
+from assay.evals import ledger, lock, paths, trials
 from assay.evals.configs import Config, passed_on
 from assay.evals.launching import Keepers
 from assay.evals.packing import pack
@@ -173,6 +173,7 @@ def run(plan: Plan, wanted: Sequence[Wanted]) -> Ran:
         versions = {arm: version_of(one, plan.setting.programs[one.sha256], plan.setting.env) for arm, one in plan.arms.items()}  # fmt: skip  # noqa: E501
         pins = {arm: lock.pinned(one, versions[arm]) for arm, one in plan.arms.items()}
         lock.held(plan.folder, lock.lock_of(plan.suite, pins, plan.setting.sandbox, plan.more))
+        ledger.intact(plan.folder)
         sweep(plan.folder)
         for task in plan.suite.tasks:
             if task.repo:
@@ -200,8 +201,10 @@ class Work:
         self.jobs = [self.job(slot) for slot in wanted]
         self.done: dict[str, Trial] = {}
         self.records: dict[str, Record] = {}
-        self.lost = sum(one.usd or 0.0 for job in self.jobs for one in trials.failures(self.folder_of(job)))
-        """US dollars that went into attempts without a result."""
+        self.lost = {
+            job.key: sum(one.cost.usd or 0.0 for one in trials.failures(self.folder_of(job))) for job in self.jobs
+        }
+        """US dollars that went into attempts without a result; a trial that ended tells them itself."""
         self.stopped: Stopped = ""
         self.over = threading.Event()
         self.telling = threading.Lock()
@@ -283,7 +286,7 @@ class Work:
             if self.plan.setting.keepers.is_stopped:
                 return
             with self.telling:
-                self.lost += found.usd or 0.0
+                self.lost[job.key] += found.cost.usd or 0.0
             self.tell(job, "failed", found.why)
         self.give_up(job)
 
@@ -311,7 +314,8 @@ class Work:
             self.plan.tell(progress)
 
     def usd(self) -> float:
-        return self.lost + sum(record.trial.cost.usd or 0.0 for record in self.records.values())
+        lost = sum(usd for key, usd in self.lost.items() if key not in self.records)
+        return lost + sum(record.trial.cost.usd or 0.0 for record in self.records.values())
 
     def folder_of(self, job: Job) -> Path:
         return trial_folder(self.plan.folder, job.slot, job.key)

@@ -72,7 +72,10 @@ class Runner(Protocol):
         """Where it left its transcripts."""
 
     def trouble(self, left: Left) -> str:
-        """Why it could not do its work, where that is nobody's failure but the infrastructure's; else empty."""
+        """Why it could not do its work, where it says that its service failed; else empty.
+
+        It is tried again, and counted at its worst: nobody but the agent says so (`evals.worst`).
+        """
 
     def told(self, records: Sequence[Mapping[str, object]]) -> list[Told]:
         """Which instructions its transcript says it loaded."""

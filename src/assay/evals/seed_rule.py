@@ -1,7 +1,7 @@
 """Rule `seed`: one run per side, the published rule to the letter. It is no test, and a comparison by it says so."""
 
 from assay.evals.composite import composite, measured, objective
-from assay.evals.finding import NO_CHECKS, NO_TASKS, Finding, gaps, has_checks, is_informative, result
+from assay.evals.finding import NO_TASKS, Finding, gaps, is_informative, result
 from assay.evals.pairing import Pair
 from assay.evals.types import Regression, Statistics, TaskResult, Thresholds, Verdict
 
@@ -22,7 +22,7 @@ def decide(pairs: list[Pair], thresholds: Thresholds) -> Finding:
     regressions = tuple(one for pair, row in zip(pairs, rows, strict=True) for one in hard(pair, row, thresholds))
     gain = sum(row.delta for row in rows if row.delta is not None)
     missing = (*gaps(pairs), *(() if pairs else (NO_TASKS,)))
-    doubts = (*zeros(pairs), *(() if has_checks(pairs) else (NO_CHECKS,)))
+    doubts = tuple(zeros(pairs))
     is_better = gain > thresholds.min_composite_gain + SAME
     verdict: Verdict = "neutral"
     if regressions:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.evals import doorway, paths, transcript
+from assay.evals import costs, doorway, ledger, paths, transcript
 from assay.evals.checking import Place, check_all
 from assay.evals.configs import Config
 from assay.evals.fingerprint import Listing, listing, sealed
@@ -21,7 +22,7 @@ from assay.evals.packing import unpack
 from assay.evals.runner import Given, Launch, Left, Runner, runner
 from assay.evals.sandbox import Mount, Room, Sandbox, folders_of, searched, wrapped
 from assay.evals.tasks import Task
-from assay.evals.types import CheckResult, Trial
+from assay.evals.types import CheckResult, Cost, Trial
 from assay.evals.watching import Hidden
 from assay.evals.workspace import Unreadable, begin, changes, diff, entries, remove
 from assay.types import Turn
@@ -63,8 +64,8 @@ class Failure(Row, frozen=True):
 
     why: str
     at: str
-    usd: float | None = None
-    """What it cost all the same, as far as its transcript tells."""
+    cost: Cost = Cost()
+    """What it took all the same, as far as its transcript tells."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -125,16 +126,13 @@ class Attempt:
         before = entries(self.scratch / "workspace")
         ended = self.agent()
         left, files = self.left(ended)
-        why = self.runner.trouble(left)
-        if ended.ended in ("lost", "missing", "stopped"):
-            why = f"{ended.why}: {left.stderr.decode('utf-8', 'replace').strip()[-300:]}".rstrip(": ") or ended.ended
-        reading, claim = transcript.read(files), transcript.claimed(left.result)
+        reading, claim = transcript.read(files), transcript.claimed(self.folder)
         spent = transcript.cost(reading.turns, claim, ended.wall_s)
-        if why:
-            return Failure(why=why, at=now(), usd=spent.usd)
-        checks = self.checks(before, reading.turns)
+        if why := self.trouble(left):
+            return Failure(why=why, at=now(), cost=spent)
+        checks = self.checks(before, reading.turns) if ended.ended == "exit" else self.failed(ended)
         if unsure := [check.name for check in checks if check.passed is None]:
-            return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now(), usd=spent.usd)
+            return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now(), cost=spent)
         found = loaded(
             self.scratch / "before", self.scratch.inside["workspace"], self.job.config.files,
             self.runner.told(left.records),
@@ -142,11 +140,13 @@ class Attempt:
         self.tell(before, checks, found, ended)
         trial = Trial(
             task=self.job.slot.task, arm=self.job.slot.arm, repeat=self.job.slot.repeat, stage=self.job.slot.stage,
-            checks=checks, cost=spent,
-            attempts=paths.number_of(self.folder), folder=self.folder.relative_to(self.setting.run).as_posix(),
+            checks=checks, cost=costs.with_lost(spent, [one.cost for one in failures(self.folder.parent)]),
+            attempts=paths.number_of(self.folder), lost=self.lost(),
+            folder=self.folder.relative_to(self.setting.run).as_posix(),
         )  # fmt: skip
         if self.setting.judge and self.job.task.rubric:
-            trial = replace(trial, judge01=self.setting.judge(self.job.task, self.folder))
+            asked = self.setting.judge(self.job.task, self.folder) if ended.ended == "exit" else 0.0
+            trial = replace(trial, judge01=asked)
         return self.record(trial, began_at, ended, found)
 
     def agent(self) -> Ended:
@@ -174,7 +174,36 @@ class Attempt:
                 marker=str(self.scratch.root),
                 watch=[*(str(self.scratch / name) for name in OWN), str(self.folder)],
             )  # fmt: skip
-            return self.setting.keepers.keep(order)
+            began = time.monotonic()
+            ended = self.setting.keepers.keep(order)
+            return replace(ended, wall_s=time.monotonic() - began) if ended.ended == "lost" else ended
+
+    def trouble(self, left: Left) -> str:
+        """Why this attempt says nothing of the agent, where the agent may not have caused it; else empty."""
+        ended = left.ended
+        if ended.ended in ("missing", "stopped") or (ended.ended == "lost" and self.is_wrapped):
+            said = left.stderr.decode("utf-8", "replace").strip()[-300:]
+            return f"{ended.why}: {said}".rstrip(": ") or ended.ended
+        return self.runner.trouble(left) if ended.ended in ("exit", "timeout") else ""
+
+    def failed(self, ended: Ended) -> tuple[CheckResult, ...]:
+        """The checks of an agent that did not end by itself: nobody looks at what it had done by then."""
+        task = self.job.task
+        why = {
+            "timeout": f"the agent ran longer than its {task.timeout_s:g} s",
+            "disk": f"the agent wrote more than {task.disk_mb} MB",
+            "lost": "the agent killed the process that kept it",
+        }.get(ended.ended, f"the agent was ended ({ended.ended}){f': {ended.why}' if ended.why else ''}")
+        self.notes.append(why)
+        return tuple(CheckResult(name=one.name, kind=one.kind, passed=False, detail=why) for one in task.checks)
+
+    def lost(self) -> int:
+        """Attempts before this one that ended without a result, or whose result is gone.
+
+        One that was cut short by a crash of ours counts only where the agent could have killed us.
+        """
+        ended = ledger.ended(self.setting.run)[self.folder.parent]
+        return ended if self.is_wrapped else max(ended, len(paths.attempts(self.folder.parent)) - 1)
 
     def env(self, launch: Launch) -> dict[str, str]:
         """An agent's variables: a few of ours, those its configuration names, and its own places."""
@@ -209,6 +238,8 @@ class Attempt:
         """Take over what the agent left."""
         home, result = self.scratch / "home", self.scratch / "result"
         files = transcript.collect(self.runner.transcripts(home, result), self.folder / paths.TRANSCRIPTS)
+        costs.take_claim(result, self.folder)
+        (self.folder / paths.ENDED).write_bytes(pretty(ended))
         said = [shortened(self.folder / name) for name in (paths.OUT, paths.ERR)]
         records = [record for file in files for record in transcript.lines(file)]
         left = Left(home=home, result=result, stdout=said[0], stderr=said[1], ended=ended, records=records)
@@ -242,10 +273,6 @@ class Attempt:
         (self.folder / paths.DIFF).write_text(shown, "utf-8", "replace")
         (self.folder / paths.CHECKS).write_bytes(pretty(checks))
         (self.folder / paths.LOADED).write_bytes(pretty(found))
-        if ended.ended == "timeout":
-            self.notes.append(f"ended after {self.job.task.timeout_s:g} s")
-        if ended.ended == "disk":
-            self.notes.append(f"wrote more than {self.job.task.disk_mb} MB")
         if ended.left:
             self.notes.append(f"left {ended.left} processes running; they were killed")
 
@@ -300,10 +327,16 @@ def attempt(job: Job, setting: Setting) -> Record | Failure:
         note.unlink(missing_ok=True)
     if isinstance(found, Failure):
         if not setting.keepers.is_stopped:  # else it is as if we had been killed, and counts for nothing
-            paths.write(folder / paths.FAILURE, pretty(found))
+            put(setting.run, folder / paths.FAILURE, pretty(found))
     else:
-        paths.write(folder.parent / paths.TRIAL, pretty(found))
+        put(setting.run, folder.parent / paths.TRIAL, pretty(found))
     return found
+
+
+def put(run: Path, file: Path, content: bytes) -> None:
+    """Write the record of an attempt that ended: first on the list, then in its place."""
+    ledger.add(run, file, content)
+    paths.write(file, content)
 
 
 def recorded(folder: Path, key: str) -> Record | None:

@@ -41,7 +41,7 @@ class Cost(Row, frozen=True):
 
 
 class Trial(Row, frozen=True):
-    """One run of one task in one arm. A time-out or a crash of the agent is `done`, with checks that failed."""
+    """One run of one task in one arm. One that ran past its time or its limits is `done`, with checks that failed."""
 
     task: str
     arm: Arm
@@ -52,7 +52,9 @@ class Trial(Row, frozen=True):
     judge01: float | None = None
     cost: Cost = Cost()
     attempts: int = 1
-    """How often it was started; all but the last failed by infrastructure."""
+    """How often it was started."""
+    lost: int = 0
+    """Attempts without a result that the agent may have caused: nobody can tell its doing from its service's."""
     folder: str = ""
     stage: Stage = "main"
 

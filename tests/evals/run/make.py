@@ -45,6 +45,24 @@ def config(folder: Path, script: str, name: str = "config", **files: str) -> Con
     return load_config(str(folder / name), folder / "keep")
 
 
+BUSY = """echo '{"type": "result", "is_error": true, "api_error_status": 529, "result": "the loom is busy"}'; exit 1"""
+
+
+def served(tmp: Path, first: str, second: str) -> tuple[tuple[Config, Config], dict[str, str]]:
+    """Two arms of a stand-in for Claude Code, which can say that its service is busy; and the variables it needs."""
+    told = 'agent = "claude-code"\n'
+    arms = [tree(tmp / name, {"config.toml": told, "files/arm": name}) for name in ("a", "b")]
+    program = f"""#!/bin/sh
+[ "$1" = --version ] && {{ echo 2.1.0; exit; }}
+RESULT="${{HOME%/home}}/result"
+case $(cat arm) in a) {first};; b) {second};; esac
+"""
+    tree(tmp / "bin", {"claude.sh": program})
+    (tmp / "bin" / "claude.sh").rename(tmp / "bin" / "claude")
+    env = {**os.environ, "PATH": f"{tmp / 'bin'}:{os.environ['PATH']}"}
+    return (load_config(str(arms[0]), tmp / "keep"), load_config(str(arms[1]), tmp / "keep")), env
+
+
 def bubblewrap() -> Sandbox:
     """The real one, fetched where that can be done."""
     if shutil.which("bwrap") is None and shutil.which("apt-get") and os.geteuid() == 0:

@@ -120,11 +120,13 @@ def test_a_daemon_ends_with_its_agent(tmp_path, sandbox):
     assert sandbox.kind == "bubblewrap" or len([note for note in found.notes if "processes running" in note]) == 3
 
 
-def test_one_that_kills_its_keeper_is_no_result(tmp_path):
+def test_one_that_kills_its_keeper_has_failed(tmp_path):
     mark = f"33.{os.getpid()}"
     script = f"kill -9 $PPID; sleep 0.1; echo blue > scarf.txt; sleep {mark}"
-    _, cheat = tried(tmp_path, script, PLAIN, options={"most_attempts": 1})
-    assert cheat.state == "failed_infrastructure"
+    _, cheat = tried(tmp_path, script, PLAIN)
+    assert (cheat.state, cheat.attempts, passed(cheat)) == ("done", 1, [False] * 3)
+    assert "killed the process that kept it" in cheat.checks[0].detail
+    assert cheat.cost.wall_s > 0
     time.sleep(0.5)
     assert not running(mark)
 
@@ -200,15 +202,29 @@ def test_one_that_ignores_sigterm_is_killed_after_its_time(tmp_path, sandbox):
     script = "trap '' TERM INT HUP; echo blue > scarf.txt; while :; do sleep 0.2; done"
     found, cheat = tried(tmp_path, script, sandbox, timeout_s=1.0)
     assert time.monotonic() - began < 12
-    assert any("ended after 1 s" in note for note in found.notes)
-    assert passed(cheat) == [True, True, True]  # what it had done by then counts
+    assert any("ran longer than its 1 s" in note for note in found.notes)
+    assert passed(cheat) == [False] * 3  # whatever it had done by then
     assert 1 <= cheat.cost.wall_s < 3
 
 
-def test_one_that_listens_gets_the_chance_to_end(tmp_path, sandbox):
+def test_one_that_listens_gets_the_chance_to_end_and_has_failed_all_the_same(tmp_path, sandbox):
     script = "trap 'echo blue > scarf.txt; exit 0' TERM; while :; do sleep 0.1; done"
     _, cheat = tried(tmp_path, script, sandbox, timeout_s=1.0)
-    assert passed(cheat) == [True, True, True]
+    assert passed(cheat) == [False] * 3
+    (shown,) = (tmp_path / "run").glob("trials/*/*-candidate-*/*/workspace.diff")
+    assert "+blue" in shown.read_text()
+
+
+def test_one_that_answers_and_sleeps_past_its_time_has_failed(tmp_path, sandbox):
+    _, cheat = tried(tmp_path, "echo blue > scarf.txt; sleep 20", sandbox, timeout_s=1.0)
+    assert (cheat.state, passed(cheat)) == ("done", [False] * 3)
+    assert {check.detail for check in cheat.checks} == {"the agent ran longer than its 1 s"}
+
+
+def test_one_that_asks_to_be_run_again_when_it_failed_has_failed(tmp_path, sandbox):
+    _, cheat = tried(tmp_path, "exit 75", sandbox)
+    assert (cheat.state, cheat.attempts, cheat.lost) == ("done", 1, 0)
+    assert passed(cheat)[:2] == [False, False]
 
 
 def test_checks_that_run_its_code_can_not_be_changed_by_it(tmp_path, sandbox):

@@ -12,7 +12,7 @@ from assay.evals.run import main_trials, run, slots
 from assay.evals.tasks import load_suite
 from assay.evals.types import Wanted
 from tests.conftest import called, replied, said
-from tests.evals.run.make import PLAIN, config, planned, ran, task, tree
+from tests.evals.run.make import BUSY, PLAIN, config, planned, ran, served, task, tree
 
 WOVEN = "cat > /dev/null; echo blue > scarf.txt"
 
@@ -64,19 +64,20 @@ def test_a_variable_that_is_not_set_is_an_error_before_anything_runs(tmp_path):
         ran(tmp_path, (config(tmp_path, WOVEN, "a"), config(tmp_path, WOVEN, "b", **{"config.toml": told})))
 
 
-ONCE = "[ -e {mark} ] && { echo blue > scarf.txt; exit 0; }; touch {mark}; echo 'the loom is busy' >&2; exit 75"
+ONCE = f"[ -e {{mark}} ] && {{ echo blue > scarf.txt; exit 0; }}; touch {{mark}}; {BUSY}"
 
 
 def test_what_infrastructure_broke_is_tried_again_and_counted(tmp_path):
     task(tmp_path / "tasks")
     waited = []
-    arms = (config(tmp_path, WOVEN, "a"), config(tmp_path, ONCE.replace("{mark}", str(tmp_path / "mark")), "b"))
-    found = ran(tmp_path, arms, sleep=waited.append)
+    arms, env = served(tmp_path, WOVEN, ONCE.replace("{mark}", str(tmp_path / "mark")))
+    found = ran(tmp_path, arms, sleep=waited.append, env=env)
     assert [(trial.state, trial.attempts) for trial in found.trials] in (
         [("done", 1), ("done", 2)],
         [("done", 2), ("done", 1)],
     )
     assert found.of("candidate")[0].checks[0].passed
+    assert [trial.lost for trial in (*found.of("baseline"), *found.of("candidate"))] == [0, 1]
     assert len(waited) == 1
     (failure,) = (tmp_path / "run").rglob("failure.json")
     assert "the loom is busy" in json.loads(failure.read_text())["why"]
@@ -85,13 +86,13 @@ def test_what_infrastructure_broke_is_tried_again_and_counted(tmp_path):
 def test_what_stays_broken_is_nobodys_failure(tmp_path):
     task(tmp_path / "tasks")
     events = []
-    arms = (config(tmp_path, WOVEN, "a"), config(tmp_path, "exit 75", "b"))
-    found = ran(tmp_path, arms, tell=events.append)
+    arms, env = served(tmp_path, WOVEN, BUSY)
+    found = ran(tmp_path, arms, tell=events.append, env=env)
     (broken,) = found.of("candidate")
     assert (broken.state, broken.attempts, broken.checks) == ("failed_infrastructure", 3, ())
     told = [event.event for event in events if event.slot.arm == "candidate"]
     assert told == ["began", "failed"] * 3 + ["given_up"]
-    assert ran(tmp_path, arms).of("candidate")[0].attempts == 4
+    assert ran(tmp_path, arms, env=env).of("candidate")[0].attempts == 4
 
 
 def test_an_agent_that_crashes_or_runs_out_of_time_failed_by_itself(tmp_path):
@@ -101,7 +102,9 @@ def test_an_agent_that_crashes_or_runs_out_of_time_failed_by_itself(tmp_path):
 
 
 def spending(usd: float) -> str:
-    return f"""{WOVEN}; echo '{{"usd": {usd}, "tokens": 100, "steps": 2}}' > "$ASSAY_RESULT_DIR/cost.json" """
+    return (
+        f"""{WOVEN}; echo '{{"usd": {usd}, "tokens": 100, "steps": 2}}' > "${{RESULT:-$ASSAY_RESULT_DIR}}/cost.json" """
+    )
 
 
 def test_no_trial_begins_that_would_probably_go_beyond_the_budget(tmp_path):
@@ -120,11 +123,21 @@ def test_no_trial_begins_that_would_probably_go_beyond_the_budget(tmp_path):
 def test_what_failed_attempts_cost_counts_too(tmp_path):
     for name in ("hem", "knit", "weave"):
         task(tmp_path / "tasks", name)
-    arms = (config(tmp_path, f"{spending(0.3)}; exit 75", "a"), config(tmp_path, spending(0.0), "b"))
-    found = ran(tmp_path, arms, options={"max_cost": 1.0})
+    arms, env = served(tmp_path, f"{spending(0.3)}; {BUSY}", spending(0.0))
+    found = ran(tmp_path, arms, options={"max_cost": 1.0}, env=env)
     assert found.stopped == "budget"
     assert found.usd == pytest.approx(1.2)
-    assert ran(tmp_path, arms, options={"max_cost": 1.0}).usd == pytest.approx(1.2)
+    assert ran(tmp_path, arms, options={"max_cost": 1.0}, env=env).usd == pytest.approx(1.2)
+
+
+def test_a_trial_costs_what_its_lost_attempts_cost_too(tmp_path):
+    task(tmp_path / "tasks")
+    once = f"{spending(0.3)}; [ -e {tmp_path}/mark ] || {{ touch {tmp_path}/mark; {BUSY}; }}"
+    arms, env = served(tmp_path, spending(0.1), once)
+    found = ran(tmp_path, arms, env=env)
+    (trial,) = found.of("candidate")
+    assert (trial.cost.tokens, trial.cost.usd, trial.attempts) == (200, pytest.approx(0.6), 2)
+    assert found.usd == pytest.approx(0.7)
 
 
 def test_a_budget_can_not_be_held_where_prices_are_not_known(tmp_path):

@@ -78,7 +78,7 @@ CODEX = {
         True,
     ),
 }
-COMMAND = {"75": (left(code=75), True), "1": (left(code=1), False), "timeout": (left(code=75, ended="timeout"), False)}
+COMMAND = {"75": (left(code=75), False), "1": (left(code=1), False), "timeout": (left(code=75, ended="timeout"), False)}
 TROUBLES = [
     pytest.param(agent, what, is_trouble, id=f"{agent}: {name}")
     for agent, cases in (("claude-code", CLAUDE), ("codex", CODEX), ("command", COMMAND))

@@ -1,7 +1,7 @@
 """Any program: the prompt arrives on its standard input and as `ASSAY_PROMPT`, its folder is the workspace.
 
-It may leave `transcript.jsonl` (in the form of any source) and `cost.json` in `$ASSAY_RESULT_DIR`. Exit code 75
-(`EX_TEMPFAIL`) says that its service failed and it should be run again; any other end is its own.
+It may leave `transcript.jsonl` (in the form of any source) and `cost.json` in `$ASSAY_RESULT_DIR`, which are its own
+claims. However it ends, that is its doing: a program that calls a service tries again by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from assay.evals.runner import Given, Launch, Left, Told
 PROGRAM = ""
 HOSTS = ()
 ADDRESS = ()
-TRY_AGAIN = 75
 
 
 def launch(given: Given) -> Launch:
@@ -28,10 +27,8 @@ def transcripts(home: Path, result: Path) -> list[Path]:  # noqa: ARG001  others
     return sorted(file for file in result.rglob("*.jsonl") if file.is_file() and not file.is_symlink())
 
 
-def trouble(left: Left) -> str:
-    is_asking = left.ended.ended == "exit" and left.ended.code == TRY_AGAIN
-    words = left.stderr.decode("utf-8", "replace").strip()[-300:]
-    return f"it asks to be run again (exit {TRY_AGAIN}): {words}" if is_asking else ""
+def trouble(left: Left) -> str:  # noqa: ARG001  whatever it says of its service, it could say of any failure
+    return ""
 
 
 def told(records: Sequence[Mapping[str, object]]) -> list[Told]:  # noqa: ARG001  nobody knows what it reads
