@@ -1,6 +1,7 @@
 """The shape of the house, as a test."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 PKG = "assay"
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "types errors config plugins http llm sources sessions facts judges scores "
+    "types errors config plugins http git llm sources sessions facts judges scores "
     "stores langfuse reports pipeline evals web cli"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
@@ -107,6 +108,48 @@ def test_no_import_of_ours_hides_in_a_function():
         if to == "." or to.split(".")[0] == PKG
     ]
     assert not hidden
+
+
+RUNS = frozenset("run Popen call check_call check_output which system popen execvp execvpe execlp spawnvp".split())
+
+
+def names_git(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and bool(re.fullmatch(r"(?:\S*/)?git(?:\s.*)?", node.value, re.DOTALL))
+    )
+
+
+def runs_git(node: ast.AST) -> bool:
+    """Whether a node looks git up, starts it, or begins a command with it."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return bool(node.elts) and names_git(node.elts[0])
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return (called in RUNS or called.startswith("create_subprocess")) and any(map(names_git, given))
+
+
+def test_git_is_run_in_one_module_alone():
+    assert {name(file) for file, tree in TREES.items() if any(map(runs_git, ast.walk(tree)))} == {f"{PKG}.git"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'subprocess.run(["git", "log"])',
+        'subprocess.Popen(("/usr/bin/git", *words))',
+        'os.system("git status")',
+        'shutil.which("git")',
+        'await asyncio.create_subprocess_exec("git", "log")',
+        'command = ["git", *words]',
+        'subprocess.run(args="git log", shell=True)',
+    ],
+)
+def test_a_second_way_to_git_would_be_seen(source: str):
+    assert any(map(runs_git, ast.walk(ast.parse(f"async def f():\n  {source}"))))
 
 
 def test_only_the_command_line_prints():

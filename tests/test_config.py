@@ -151,9 +151,10 @@ def test_the_ends_of_a_range_are_in_it(project: Path, value: float) -> None:
     assert load({}, project).boundaries == Boundaries(merge_minutes=value, merge_overlap=1.0)
 
 
-def test_repositories_that_a_file_names_lie_beside_it(project: Path) -> None:
-    file = write(project / "assay.toml", '[rework]\nrepos = ["../till", "/srv/loom", "~/wheel"]')
-    assert load({}, project).rework.repos == (str(file.parent / "../till"), "/srv/loom", "~/wheel")
+def test_repositories_that_a_file_names_lie_beside_it(project: Path, home: Path) -> None:
+    file = write(home / "mine.toml", '[rework]\nrepos = ["../till", "/srv/loom", "~/wheel"]')
+    found = load({"ASSAY_CONFIG": str(file)}, project)
+    assert found.rework.repos == (str(file.parent / "../till"), "/srv/loom", "~/wheel")
 
 
 # --- models and tenants -----------------------------------------------------------------------------
@@ -167,6 +168,48 @@ def test_a_projects_file_may_not_send_words_to_an_address_of_its_choice(project:
     write(project / "assay.toml", "")
     mine = write(home / "mine.toml", '[model]\nurl = "https://models.example"')
     assert load({"ASSAY_CONFIG": str(mine)}, project).model.url == "https://models.example"
+
+
+@pytest.mark.parametrize("named", ["fix/ledger", ".", "/srv/loom", "~/wheel"])
+def test_a_projects_file_names_no_repositories(project: Path, named: str) -> None:
+    said = complaint(project, f'[rework]\nrepos = ["{named}"]')
+    assert said.startswith("rework.repos = (")
+    assert said.endswith(
+        "a project's file may not say in which repositories git is run; "
+        "set it in your own assay.toml, as ASSAY_REWORK_REPOS or with --repo"
+    )
+    write(project / "assay.toml", "[rework]\nrepos = []")
+    assert load({"ASSAY_REWORK_REPOS": named}, project).rework.repos == (named,)
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["../tool", "/var/a.db", "~/a.db", "sqlite:////var/a.db", "sub/../../a.db", "out/a.db", "way", ".", "a\\u0000b"],
+)
+def test_a_projects_file_names_no_store_elsewhere(project: Path, named: str) -> None:
+    (project / "out").symlink_to("/var")
+    (project / "way").symlink_to("../tool")
+    if named == ".":  # the very folder is none, which is told later
+        write(project / "assay.toml", 'store = "."')
+        with pytest.raises(BadInput, match="is a folder"):
+            store_url(load({}, project).store, {})
+        return
+    said = complaint(project, f'store = "{named}"')
+    assert said.startswith("store = '")
+    assert said.endswith(
+        "a project's file may only name a store in its own folder; "
+        "set it in your own assay.toml, as ASSAY_STORE or with --store"
+    )
+
+
+def test_a_projects_file_takes_back_no_redaction_and_raises_no_limit(project: Path, home: Path) -> None:
+    mine = write(home / "mine.toml", "[redaction]\nemail = true\n[model]\nmax_cost = 2")
+    write(project / "assay.toml", "[redaction]\nemail = false\nhome = true\n[model]\nmax_cost = 900")
+    found = load({"ASSAY_CONFIG": str(mine)}, project)
+    assert (found.redaction.email, found.redaction.home, found.model.max_cost) == (True, True, 2.0)
+    write(project / "assay.toml", "[model]\nmax_cost = 1")
+    assert load({"ASSAY_CONFIG": str(mine)}, project).model.max_cost == 1.0
+    assert load({"ASSAY_CONFIG": str(mine), "ASSAY_MODEL_MAX_COST": "9"}, project).model.max_cost == 9.0
 
 
 def test_what_one_file_forbids_a_tenant_the_other_cannot_allow(project: Path, home: Path) -> None:
@@ -205,9 +248,16 @@ def test_a_tenant_that_is_none_is_told_what_one_has(project: Path, text: str) ->
         ("sqlite:////var/a.db", "sqlite:////var/a.db"),
     ],
 )
-def test_a_store_in_a_file_is_meant_from_that_files_folder(project: Path, written: str, meant: str) -> None:
-    write(project.parent / "assay.toml", f'store = "{written}"')
-    assert load({}, project).store == meant.format(folder=project.parent)
+def test_a_store_in_a_file_is_meant_from_that_files_folder(project: Path, home: Path, written: str, meant: str) -> None:
+    mine = write(home / "mine.toml", f'store = "{written}"')
+    assert load({"ASSAY_CONFIG": str(mine)}, project).store == meant.format(folder=home)
+
+
+def test_a_projects_store_is_meant_from_its_folder(project: Path) -> None:
+    write(project.parent / "assay.toml", 'store = "kept/a.db"')
+    assert load({}, project).store == f"{project.parent}/kept/a.db"
+    write(project.parent / "assay.toml", f'store = "{project.parent}/a.db"')
+    assert load({}, project).store == f"{project.parent}/a.db"
 
 
 def test_the_store_of_the_config_is_the_one_that_is_opened(project: Path) -> None:

@@ -129,7 +129,7 @@ RULES: dict[str, Rule] = {
          "sessions/redaction/gates.py": "engines"},
     ),
     "programs are started": Rule(
-        starts, {"pipeline/git": "git", "llm/claude_cli": "claude", "evals": "agents, checks, git and gh"}
+        starts, {"git.py": "git", "llm/claude_cli": "claude", "evals": "agents, checks and gh"}
     ),
     "something is printed or logged": Rule(says, {"cli": "the only room that speaks", "reports/terminal.py": "a type"}),
     "files are written": Rule(

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadInput
+from assay.git import READ, Git
 from assay.pipeline.git.arrivals import straightened
 from assay.pipeline.git.blobs import LARGEST
 from assay.pipeline.git.patches import FORMAT, Patches, name
-from assay.pipeline.git.repo import Repo, environment, of_their_kinds, open_repo
+from assay.pipeline.git.repo import Repo, of_their_kinds, open_repo
 from assay.sessions.rework.history import Change, FileChange, Hunk
 from tests.pipeline.rework_repositories import Repository, at, code, followed, session, text
 
 
 def opened(path: Path) -> Repo:
-    found = open_repo(path)
+    found = open_repo(path, may_be_bare=True)
     assert found
     return found
 
@@ -426,7 +427,7 @@ def test_a_hook_that_runs_assay_does_not_lead_it_elsewhere(
 ) -> None:
     for variable in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS"):
         monkeypatch.setenv(variable, "/nowhere")
-        assert variable not in environment()
+        assert "/nowhere" not in Git(repository.path, READ).environment(()).values()
     assert opened(repository.path).root == repository.path.resolve()
 
 

@@ -28,7 +28,7 @@ MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that has ended.", readable=False)]
 Target = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         "--repo", metavar="DIR", help="A clone of the repository to promote into; stays as it is.", readable=False
     ),
@@ -52,14 +52,17 @@ Fix = Annotated[
 @app.command("promote", epilog=PROMOTE_EXAMPLE)
 def promote(
     run: RunFolder,
-    repo: Target = Path(),
+    repo: Target = None,
     branch: Branch = "",
     candidate: Candidate = "",
     yes: Meant = False,
     as_json: AsJson = False,
 ) -> None:
     """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes."""
-    wish = Wish(run=run, repository=repo.absolute(), branch=branch, candidate=candidate, is_meant=yes)
+    wish = Wish(
+        run=run, repository=(repo or Path()).absolute(), branch=branch, candidate=candidate, is_meant=yes,
+        is_named=repo is not None,
+    )  # fmt: skip
     found = promoted(wish, body_of(run))
     leave_quietly()
     if as_json:

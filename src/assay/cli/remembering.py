@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.shared import settings
-from assay.config import Config, store_url
+from assay.config import Config, is_projects, store_url
 from assay.stores.sql import Store, open_store
 
 ENCODE = msgspec.json.Encoder().encode
@@ -55,14 +55,16 @@ def remember(store: Store, config: Config, model: str | None) -> None:
 
 
 def last(config: Config) -> Report | None:
-    """How the last report was made, where there is one."""
+    """How the last report was made; a store that came with a project chooses no address and no repository."""
     url = store_url(config.store, os.environ)
     if not Path(url.removeprefix("sqlite:///")).exists():
         return None
     store = open_store(url)
     try:
         kept = store.scored.remembered()
-        return DECODE(kept) if kept else None
+        found = DECODE(kept) if kept else None
+        is_elsewhere = found is not None and bool(found.with_flags.url or found.with_flags.repos)
+        return None if is_elsewhere and is_projects(config.store, os.environ, Path.cwd()) else found
     except msgspec.ValidationError:  # of another version
         return None
     finally:

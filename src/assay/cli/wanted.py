@@ -174,7 +174,7 @@ def repos(given: Sequence[Path] | None) -> tuple[str, ...] | None:
     for path in given or ():
         if not path.expanduser().is_dir():
             raise BadInput(f"--repo {path}: is no folder; give one with a git repository")
-        if open_repo(path.expanduser()) is None:
+        if open_repo(path.expanduser(), may_be_bare=True) is None:
             raise BadInput(f"--repo {path}: is in no git repository")
     return tuple(os.path.realpath(path.expanduser()) for path in given) if given else None
 

@@ -3,7 +3,7 @@
 Takes files, the environment and flags; gives a `Config`; imports errors.
 """
 
-from assay.config.loading import config_files, keys, load, shown, store_url
+from assay.config.loading import config_files, is_projects, keys, load, shown, store_url
 from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
 from assay.config.zones import Local, local_zone, zone
 
@@ -16,6 +16,7 @@ __all__ = [
     "Rework",
     "Tenant",
     "config_files",
+    "is_projects",
     "keys",
     "load",
     "local_zone",

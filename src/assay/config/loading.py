@@ -33,10 +33,11 @@ LISTS = ("rework.repos",)
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
     """The settings that hold in a folder; a flag that is `None` was not given."""
     found: dict[str, object] = {}
-    for n, path in enumerate(config_files(env, cwd)):
+    for path in config_files(env, cwd):
         there = read(path)
-        if n or not is_users(path, env):
+        if not is_users(path, env):
             guard(there, path)
+            there = tightened(there, found)
         there["tenants"] = joined(found.get("tenants"), there.get("tenants"))
         found |= there
     for name in keys():
@@ -78,13 +79,47 @@ def in_both(first: tuple[str, ...] | None, then: tuple[str, ...] | None) -> tupl
 
 
 def guard(there: Mapping[str, object], path: Path) -> None:
-    """A project's file comes with a cloned repository: it may not send words and keys to an address of its choice."""
-    url = str(there.get("model.url", ""))
+    """A project's file comes with a cloned repository: it chooses no address, store or repository elsewhere."""
+    url, store, repos = str(there.get("model.url", "")), str(there.get("store", "")), there.get("rework.repos")
     if url and urlsplit(url).hostname not in LOOPBACK:
         raise BadInput(
             f"{path}: model.url = {shown(url)}: a project's file may only name an address of this machine; "
             "set it in your own assay.toml, as ASSAY_MODEL_URL or with --model-url"
         )
+    if store and not is_below(store, path.parent):
+        raise BadInput(
+            f"{path}: store = {shown(store)}: a project's file may only name a store in its own folder; "
+            "set it in your own assay.toml, as ASSAY_STORE or with --store"
+        )
+    if repos:
+        raise BadInput(
+            f"{path}: rework.repos = {shown(repos)}: a project's file may not say in which repositories git is run; "
+            "set it in your own assay.toml, as ASSAY_REWORK_REPOS or with --repo"
+        )
+
+
+def is_below(named: str, folder: Path) -> bool:
+    """Whether a path lies in a folder, wherever links lead."""
+    try:
+        place = os.path.realpath(os.path.expanduser(named.removeprefix("sqlite:///")))
+    except (OSError, ValueError):
+        return False
+    return Path(place).is_relative_to(os.path.realpath(folder))
+
+
+def tightened(there: Mapping[str, object], users: Mapping[str, object]) -> dict[str, object]:
+    """A project's settings, which take back no redaction and raise no limit of the person's own."""
+    kept = dict(there)
+    for name in ("redaction.email", "redaction.home", "redaction.hosts"):
+        if users.get(name) is True:
+            kept[name] = True
+    limits = [cast(float, one["model.max_cost"]) for one in (users, there) if one.get("model.max_cost") is not None]
+    return kept | ({"model.max_cost": min(limits)} if limits else {})
+
+
+def is_projects(store: str, env: Mapping[str, str], cwd: Path) -> bool:
+    """Whether a store is the one that the project's file names: it may have come with a clone, too."""
+    return any(read(path).get("store") == store for path in config_files(env, cwd) if not is_users(path, env))
 
 
 def users_file(env: Mapping[str, str]) -> Path:

@@ -59,7 +59,7 @@ def by_commits(repo: Repo, session: Session, commits: Sequence[str]) -> tuple[st
     for one in commits:
         own = commit_of(repo, one)
         parent = commit_of(repo, f"{own}^") if own else ""
-        if parent and when(repo, own) >= seconds(session) - 1:
+        if parent and repo.time_of(own) >= seconds(session) - 1:
             return parent, f"the parent of the session's first commit, {own[:12]}"
     return None
 
@@ -119,11 +119,6 @@ def commit_of(repo: Repo, name: str) -> str:
     if not SAFE_REF.fullmatch(name.rstrip("^")):
         return ""
     return repo.ask("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
-
-
-def when(repo: Repo, commit: str) -> float:
-    said = repo.ask("show", "-s", "--format=%ct", commit)
-    return float(said) if said.isdecimal() else 0.0
 
 
 def seconds(session: Session) -> float:

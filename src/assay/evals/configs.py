@@ -1,6 +1,8 @@
 """Configurations as folders, or as they stood at a git ref: which agent, how it is started, what it is given."""
 
+import os
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -9,9 +11,10 @@ from msgspec import Struct
 
 from assay.errors import BadInput
 from assay.evals.fingerprint import Listing, listing, sealed
-from assay.evals.gitting import git
+from assay.evals.gitting import around, commit_of, made
 from assay.evals.packing import unpack
 from assay.evals.tasks import toml
+from assay.git import Git
 from assay.types.value import Row
 
 FILE, FILES, IN_REPOSITORY = "config.toml", "files", ".assay/config.toml"
@@ -68,33 +71,45 @@ def load_config(where: str, keep: Path, repository: Path | None = None) -> Confi
         return read(folder.resolve(), folder.resolve().name)
     ref, colon, path = where.partition(":")
     home = repository or Path.cwd()
-    commit = git(home, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", may_fail=True)
-    if not commit:
+    git = around(home, may_be_bare=repository is not None)
+    commit = commit_of(git, ref) if git else ""
+    if not git or not commit:
         raise BadInput(f"{where}: neither a folder nor a git ref of {home}")
     into = keep / f"{commit[:12]}-{sealed(path)[:8]}"
     if not into.is_dir():
         half = into.with_name(f"{into.name}.half")
-        taken(home, commit, path if colon else None, half)
+        taken(git, commit, path if colon else None, half)
         half.rename(into)
     found = read(into, where)
     return Config(**{name: getattr(found, name) for name in Config.__struct_fields__} | {"commit": commit})
 
 
-def taken(repository: Path, commit: str, path: str | None, into: Path) -> None:
+def taken(git: Git, commit: str, path: str | None, into: Path) -> None:
     """What a commit holds of a configuration, as a folder."""
     into.mkdir(parents=True, exist_ok=True)
-    there = git(repository, "ls-tree", "-z", "--name-only", "--full-tree", commit).split("\0")
     if path is not None:
         spec = f"{commit}:{path.rstrip('/')}"
-        if git(repository, "cat-file", "-t", spec, may_fail=True) != "tree":
+        if git.ask("cat-file", "-t", spec) != "tree":
             raise BadInput(f"{path}: no such folder at {commit[:12]}")
-        unpack(git(repository, "archive", "--format=tar", spec, is_binary=True), into)
+        unpack(packed(git, spec), into)
         return
+    there = os.fsdecode(git.run("ls-tree", "-z", "--name-only", "--full-tree", commit).stdout).split("\0")
     wanted = [one for one in INSTRUCTIONS if one in there]
     if wanted:
-        unpack(git(repository, "archive", "--format=tar", commit, "--", *wanted, is_binary=True), into / FILES)
-    told = git(repository, "show", f"{commit}:{IN_REPOSITORY}", may_fail=True)
-    (into / FILE).write_text(told or 'agent = "claude-code"\n', "utf-8")
+        unpack(packed(git, commit, "--", *wanted), into / FILES)
+    told = git.run("cat-file", "blob", f"{commit}:{IN_REPOSITORY}")
+    (into / FILE).write_bytes(b'agent = "claude-code"\n' if told.returncode else told.stdout)
+
+
+def packed(git: Git, *words: str) -> bytes:
+    """Files of a commit, in a tar; a repository of our own borrows the objects, so none of the other's filters runs."""
+    lent = git.ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
+    with tempfile.TemporaryDirectory(prefix="assay-config-") as scratch:
+        own = Path(scratch) / "own.git"
+        own.mkdir()
+        made(own, "init", "-q", "--bare", f"--object-format={git.ask('rev-parse', '--show-object-format')}")
+        (own / "objects" / "info" / "alternates").write_text(f"{lent}\n", "utf-8")
+        return made(own, "archive", "--format=tar", *words, is_bare=True)
 
 
 def read(folder: Path, name: str) -> Config:

@@ -4,9 +4,6 @@ The commit is put together in a bare repository of our own, from objects; no fil
 is pushed with the settings of the person's repository that say how to get in.
 """
 
-import os
-import shutil
-import subprocess
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -15,13 +12,12 @@ from msgspec import Struct
 
 from assay.errors import BadInput
 from assay.evals.cargo import Item
-from assay.evals.gitting import PATIENCE_S
 from assay.evals.proof import Refused
+from assay.git import LAND, TRANSPORTS, Git, home_of, transport_of
 
-ENTRANCE = ("http.", "credential.", "url.", "core.sshcommand", "user.", "author.", "committer.", "ssh.", "protocol.")
+ENTRANCE = ("http.", "credential.", "url.", "core.sshcommand", "user.", "author.", "committer.", "ssh.")
 """Settings of a repository that matter to getting in and signing as somebody."""
 FILE, PROGRAM = "100644", "100755"
-KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_SSL_CAINFO")
 OURS = {"user.name": "assay", "user.email": "assay@localhost"}
 
 
@@ -36,38 +32,37 @@ class Change(Struct, frozen=True, kw_only=True):
 class Landing:
     """The remote of a repository, and a place of our own to prepare a commit for it."""
 
-    def __init__(self, repository: Path, scratch: Path) -> None:
-        self.person, self.own = repository, scratch / "own.git"
+    def __init__(self, repository: Path, scratch: Path, *, may_be_bare: bool = True) -> None:
+        own = scratch / "own.git"
+        self.person, self.own = repository, Git(own, LAND, is_bare=True)
         self.settings: dict[str, str] = {}
-        self.url = self.found_url()
-        self.settings = self.entrance()
-        self.own.mkdir(mode=0o700)
-        self.ask(self.own, "init", "-q", "--bare", "-b", "assay-nothing")
+        self.url = self.found_url(may_be_bare)
+        self.ways = tuple(dict.fromkeys((*TRANSPORTS, transport_of(self.url))))
+        own.mkdir(mode=0o700)
+        self.ask("init", "-q", "--bare", "-b", "assay-nothing")
+        self.own.settings = self.settings
         self.base, self.base_tip = self.default()
 
     # --- where it goes --------------------------------------------------------------------------
 
-    def found_url(self) -> str:
+    def found_url(self, may_be_bare: bool) -> str:
         """Where the person's repository pushes to; a bare one without a remote is meant itself."""
-        if not self.person.is_dir() or self.run(self.person, "rev-parse", "--git-dir").returncode:
+        home = home_of(self.person, may_be_bare=may_be_bare) if self.person.is_dir() else None
+        git = Git(home.folder, LAND, is_bare=home.is_bare) if home else None
+        if git is None or git.run("rev-parse", "--git-dir").returncode:
             raise BadInput(f"{self.person}: no git repository; name one with --repo")
-        found = self.run(self.person, "remote", "get-url", "--push", "origin")
+        self.settings = entrance(git)
+        found = git.run("remote", "get-url", "--push", "origin")
         if not found.returncode:
             url = found.stdout.decode().strip()
-            return str((self.person / url).resolve()) if (self.person / url).is_dir() else url
-        if self.ask(self.person, "rev-parse", "--is-bare-repository") == "true":
+            return str((git.folder / url).resolve()) if (git.folder / url).is_dir() else url
+        if git.ask("rev-parse", "--is-bare-repository") == "true":
             return str(self.person.resolve())
         raise BadInput(f"{self.person}: has no remote called origin to push a branch to")
 
-    def entrance(self) -> dict[str, str]:
-        """The repository's own settings that a push needs; they are passed on and written nowhere."""
-        told = self.run(self.person, "config", "--local", "--includes", "-z", "--list").stdout.decode(errors="replace")
-        pairs = [line.partition("\n") for line in told.split("\0") if "\n" in line]
-        return {key: value for key, _, value in pairs if key.lower().startswith(ENTRANCE)}
-
     def default(self) -> tuple[str, str]:
         """The remote's default branch and its last commit."""
-        told = self.ask(self.own, "ls-remote", "--symref", "--", self.url, "HEAD").splitlines()
+        told = self.ask("ls-remote", "--symref", "--", self.url, "HEAD").splitlines()
         names = [line.split()[1].removeprefix("refs/heads/") for line in told if line.startswith("ref: refs/heads/")]
         tips = [line.split()[0] for line in told if line.endswith("\tHEAD") and not line.startswith("ref:")]
         if not names or not tips:
@@ -76,21 +71,21 @@ class Landing:
 
     def tip(self, branch: str) -> str:
         """The last commit of a branch of the remote; empty where there is no such branch."""
-        told = self.ask(self.own, "ls-remote", "--", self.url, f"refs/heads/{branch}").splitlines()
+        told = self.ask("ls-remote", "--", self.url, f"refs/heads/{branch}").splitlines()
         return next((line.split()[0] for line in told if line.endswith(f"\trefs/heads/{branch}")), "")
 
     def fetch(self, branch: str) -> str:
         """Get a branch of the remote; its last commit."""
-        self.ask(self.own, "fetch", "-q", "--no-tags", "--depth=1", "--", self.url, f"refs/heads/{branch}")
-        return self.ask(self.own, "rev-parse", "--verify", "FETCH_HEAD^{commit}")
+        self.ask("fetch", "-q", "--no-tags", "--depth=1", "--", self.url, f"refs/heads/{branch}")
+        return self.ask("rev-parse", "--verify", "FETCH_HEAD^{commit}")
 
     # --- what goes there ------------------------------------------------------------------------
 
     def prepared(self, cargo: Sequence[Item], onto: str) -> tuple[str, list[Change]]:
         """The tree of a commit with these files laid over it, and what that changes."""
-        self.ask(self.own, "read-tree", onto)
+        self.ask("read-tree", onto)
         changes = [change for item in cargo if (change := self.laid(item, onto))]
-        return self.ask(self.own, "write-tree"), changes
+        return self.ask("write-tree"), changes
 
     def laid(self, item: Item, onto: str) -> Change | None:
         mode, blob = self.there(onto, item.path)
@@ -99,29 +94,27 @@ class Landing:
         if item.content is None:
             return self.removed(item, blob)
         wanted = PROGRAM if item.is_program else FILE
-        new = self.ask(self.own, "hash-object", "-w", "--no-filters", "--stdin", given=item.content)
+        new = self.ask("hash-object", "-w", "--no-filters", "--stdin", given=item.content)
         if (mode, blob) == (wanted, new):
             return None
-        self.ask(self.own, "update-index", "--add", "--cacheinfo", f"{wanted},{new},{item.path}")
+        self.ask("update-index", "--add", "--cacheinfo", f"{wanted},{new},{item.path}")
         return Change(path=item.path, kind="changed" if blob else "added")
 
     def removed(self, item: Item, blob: str) -> Change | None:
         """Take out what the baseline had and the candidate does without; what is another file by now stays."""
         if not blob:
             return None
-        old = self.run(self.own, "cat-file", "blob", blob).stdout
+        old = self.own.run("cat-file", "blob", blob).stdout
         if not item.was.endswith(f":{sha256(old).hexdigest()}"):
             raise Refused(f"{item.path}: the candidate does without it, but it is not the baseline's file any more")
-        self.ask(self.own, "update-index", "-z", "--index-info", given=f"0 {blob}\t{item.path}\0".encode())
+        self.ask("update-index", "-z", "--index-info", given=f"0 {blob}\t{item.path}\0".encode())
         return Change(path=item.path, kind="removed")
 
     def there(self, commit: str, path: str) -> tuple[str, str]:
         """Mode and id of what lies at a path; a link or file on the way to it is as good as one there."""
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
-            told = self.ask(
-                self.own, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", "/".join(parts[:depth])
-            )
+            told = self.ask("ls-tree", "-z", "--full-tree", commit, "--", "/".join(parts[:depth]))
             if not told:
                 return "", ""
             mode, kind, blob = told.partition("\t")[0].split()
@@ -130,41 +123,30 @@ class Landing:
         return "", ""
 
     def message(self, commit: str) -> str:
-        return self.ask(self.own, "show", "-s", "--format=%B", commit)
+        """What a commit says of itself, behind its head."""
+        return self.ask("cat-file", "commit", commit).partition("\n\n")[2]
 
     def commit(self, tree: str, message: str) -> str:
-        who = OURS if not self.run(self.own, "config", "user.email").stdout.strip() else {}
-        self.settings |= who
-        return self.ask(self.own, "commit-tree", tree, "-p", self.base_tip, given=message.encode())
+        if not self.own.ask("config", "user.email"):
+            self.settings |= OURS
+        return self.ask("commit-tree", tree, "-p", self.base_tip, given=message.encode())
 
     def push(self, commit: str, branch: str) -> None:
         """Make a branch that is not there yet; somebody who was faster is not overwritten."""
         ref = f"refs/heads/{branch}"
-        self.ask(self.own, "push", "-q", f"--force-with-lease={ref}:", "--", self.url, f"{commit}:{ref}")
+        self.ask("push", "-q", f"--force-with-lease={ref}:", "--", self.url, f"{commit}:{ref}")
 
-    # --- asking git -----------------------------------------------------------------------------
-
-    def ask(self, folder: Path, *words: str, given: bytes | None = None) -> str:
-        done = self.run(folder, *words, given=given)
+    def ask(self, *words: str, given: bytes = b"") -> str:
+        """What git says in the repository of our own; an error where it fails."""
+        done = self.own.run(*words, given=given, transports=self.ways)
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()[-300:]
-            verb = next(word for word in words if not word.startswith("-"))
-            raise BadInput(f"git {verb}: {said or 'ended without a word'}")
+            raise BadInput(f"git {words[0]}: {said or 'ended without a word'}")
         return done.stdout.decode("utf-8", "replace").strip("\n\0")
 
-    def run(self, folder: Path, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        program = shutil.which("git")
-        if program is None:
-            raise BadInput("git is not installed; a promotion is a branch")
-        quiet = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
-        env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in KEPT}
-        env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8", "GIT_CONFIG_COUNT": str(len(self.settings))}
-        for n, (key, value) in enumerate(self.settings.items()):
-            env |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
-        try:
-            return subprocess.run(  # noqa: S603
-                [program, *quiet, *words], cwd=folder, env=env, input=given or b"",
-                capture_output=True, timeout=PATIENCE_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise BadInput(f"git {words[0]}: no answer within {PATIENCE_S} s") from None
+
+def entrance(git: Git) -> dict[str, str]:
+    """A repository's own settings that a push needs; they are passed on and written nowhere."""
+    told = git.run("config", "--local", "--includes", "-z", "--list").stdout.decode(errors="replace")
+    pairs = [line.partition("\n") for line in told.split("\0") if "\n" in line]
+    return {key: value for key, _, value in pairs if key.lower().startswith(ENTRANCE)}

@@ -135,7 +135,7 @@ def name_of(session: Session) -> str:
 def opened(given: Path | None, session: Session) -> Repo:
     """The repository that a session worked in."""
     place = given or Path(session.project)
-    found = open_repo(place) if given or place.is_absolute() else None
+    found = open_repo(place, may_be_bare=given is not None) if given or place.is_absolute() else None
     if found is None:
         raise BadInput(f"{place}: no git repository; name the one that {session.id} worked in with --repo")
     if not found.tip:

@@ -40,6 +40,8 @@ class Wish(Row, frozen=True):
     """Where the candidate's configuration lies, should it not be where it was."""
     is_meant: bool = False
     """Not a dry run."""
+    is_named: bool = True
+    """They named the repository; else it is the one they stand in, which may not be a bare one."""
 
 
 class Changed(Row, frozen=True):
@@ -71,7 +73,7 @@ def promote(wish: Wish, body: Body) -> Promotion:
         search = Search(run=run, repository=wish.repository, scratch=Path(scratch))
         config = config_of(proof.lock.arms["candidate"], search, wish.candidate)
         items = cargo(config, proof.lock, search)
-        return Going(wish, proof, items, Landing(wish.repository, Path(scratch))).go(body)
+        return Going(wish, proof, items, Landing(wish.repository, Path(scratch), may_be_bare=wish.is_named)).go(body)
 
 
 class Going:

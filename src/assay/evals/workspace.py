@@ -12,8 +12,9 @@ from pathlib import Path
 from assay.errors import AssayError, BadInput
 from assay.evals.configs import Config
 from assay.evals.fingerprint import Listing, below, fingerprint
-from assay.evals.gitting import git
+from assay.evals.gitting import commit_of, made
 from assay.evals.tasks import CHECKS, WORKSPACE, Task
+from assay.git import COPY, TRANSPORTS, Git
 
 LARGEST_SHOWN = 256 << 10
 """Bytes of a file whose changes are shown line by line."""
@@ -53,9 +54,9 @@ def check_out(task: Task, into: Path, mirrors: Path) -> None:
     """A repository at a commit, with its past and without its future, in which the answer may stand."""
     mirror, commit = mirrored(task, mirrors)
     into.mkdir(parents=True)
-    git(into, "init", "-q", "-b", "main")
-    git(into, "fetch", "-q", "--no-tags", f"file://{mirror}", commit)
-    git(into, "reset", "-q", "--hard", commit)
+    made(into, "init", "-q", "-b", "main")
+    made(into, "fetch", "-q", "--no-tags", f"file://{mirror}", commit, transports=("file",))
+    made(into, "reset", "-q", "--hard", commit)
     (into / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
 
 
@@ -67,12 +68,11 @@ def mirrored(task: Task, mirrors: Path) -> tuple[Path, str]:
         mirrors.mkdir(parents=True, exist_ok=True)
         half = mirror.with_name(f"{mirror.name}.half")
         remove(half)
-        git(mirrors, "clone", "-q", "--mirror", "--", str(beside) if beside.exists() else task.repo, str(half))
-        git(half, "config", "uploadpack.allowAnySHA1InWant", "true")
+        source, transports = (str(beside), ("file",)) if beside.exists() else (task.repo, TRANSPORTS)
+        made(mirrors, "clone", "-q", "--mirror", "--", source, str(half), transports=transports)
+        made(half, "config", "uploadpack.allowAnySHA1InWant", "true", is_bare=True)
         half.rename(mirror)
-    commit = git(
-        mirror, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{task.ref}^{{commit}}", may_fail=True
-    )
+    commit = commit_of(Git(mirror, COPY, is_bare=True), task.ref)
     if not commit:
         raise BadInput(f"{task.folder}: {task.repo} has no commit {task.ref}")
     return mirror, commit

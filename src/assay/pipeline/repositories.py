@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import BadInput
+from assay.git import Silent, home_of
 from assay.pipeline.git.repo import Repo, open_repo
 from assay.sessions.rework.checkouts import beginning, in_repository, inside, tops
 
@@ -15,8 +16,9 @@ NOT_KNOWN = "its folder is not known"
 NOT_HERE = "its folder is not on this machine: see --repo"
 NO_REPOSITORY = "its folder is in no git repository"
 EMPTY = "its repository has no commits"
-
-OF_BARE = ("HEAD", "objects", "refs")
+MOST_SILENT = 3
+"""Repositories in which git gave no answer before no other is asked."""
+TOO_SILENT = "git gave no answer in several repositories; this one was not asked"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -49,8 +51,7 @@ class Place:
     @cached_property
     def moved_on(self) -> float:
         """When its last commit was made: what came later may not have been fetched."""
-        said = self.repo.ask("show", "-s", "--format=%ct", str(self.repo.tip))
-        return float(said) if said.isdecimal() else 0.0
+        return self.repo.time_of(str(self.repo.tip))
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -63,9 +64,8 @@ class Place:
         new = sorted({one for one in ids if one.isalnum()} - self.commits.keys())
         if not new:
             return
-        with self.repo.start("cat-file", "--batch-check") as process:
-            said, _ = process.communicate("".join(f"{one}\n" for one in new).encode("ascii", "ignore"))
-        answers = said.decode("ascii", "replace").splitlines()
+        asked = "".join(f"{one}\n" for one in new).encode("ascii", "ignore")
+        answers = self.repo.run("cat-file", "--batch-check", given=asked).stdout.decode("ascii", "replace").splitlines()
         self.commits |= {one: " commit " in answer for one, answer in zip(new, answers, strict=False)}
 
     def fits(self, asked: Asked) -> tuple[int, int, int, int]:
@@ -97,8 +97,10 @@ class Repositories:
         self.given: list[Place] = []
         self.troubles: list[str] = []
         """Why a repository that was given can't be read."""
+        self.silent: dict[str, str] = {}
+        """Repositories in which git gave no answer."""
         for path in dict.fromkeys(given):
-            found = self.opened(os.path.realpath(os.path.expanduser(path)))
+            found = self.opened(os.path.realpath(os.path.expanduser(path)), is_named=True)
             if isinstance(found, str):
                 self.troubles.append(f"{path}: {found}")
             elif found not in self.given:
@@ -112,10 +114,15 @@ class Repositories:
             place.repo.close()
 
     def expect(self, asked: Iterable[Asked]) -> None:
-        """Look up the commits of all sessions in the repositories that were given."""
+        """Look up the commits and files of all sessions in the repositories that were given."""
         ids = {one for session in asked for one in session.commits} if self.given else set()
-        for place in self.given:
-            place.look_up(ids)
+        for place in list(self.given):
+            try:
+                place.look_up(ids)
+                len(place.known)
+            except Silent as error:
+                self.given.remove(place)
+                self.troubles.append(str(error))
 
     def of(self, asked: Asked) -> Place | str:
         """The repository of a session, or why there is none."""
@@ -136,15 +143,24 @@ class Repositories:
             return NOT_KNOWN
         if not os.path.isabs(folder) or not os.path.isdir(folder):
             return NOT_HERE
-        folder = os.path.realpath(folder)
-        return self.opened(folder) if is_in_repository(folder) else NO_REPOSITORY
+        return self.opened(os.path.realpath(folder))
 
-    def opened(self, folder: str) -> Place | str:
+    def opened(self, folder: str, *, is_named: bool = False) -> Place | str:
         """The repository at a folder or around it; work trees of one share it."""
         try:
-            repo = open_repo(Path(folder))
+            home = home_of(Path(folder), may_be_bare=is_named)
+            if home is None:
+                return NO_REPOSITORY
+            if len(self.silent) >= MOST_SILENT or str(home.folder) in self.silent:
+                return self.silent.get(str(home.folder), TOO_SILENT)
+            return self.placed(Path(folder), is_named=is_named)
+        except Silent as error:
+            return self.silent.setdefault(str(home.folder) if home else folder, str(error))
         except (BadInput, OSError) as error:
             return str(error)
+
+    def placed(self, folder: Path, *, is_named: bool) -> Place | str:
+        repo = open_repo(folder, may_be_bare=is_named)
         if repo is None:
             return NO_REPOSITORY
         name = repo.ask("rev-parse", "--path-format=absolute", "--git-common-dir") or str(repo.root)
@@ -157,11 +173,3 @@ class Repositories:
             repo.close()
             return EMPTY
         return self.places[name]
-
-
-def is_in_repository(folder: str) -> bool:
-    """Whether git has anything to say here, without asking it."""
-    path = Path(folder)
-    return any(
-        (one / ".git").exists() or all((one / name).exists() for name in OF_BARE) for one in (path, *path.parents)
-    )

@@ -1,30 +1,31 @@
 """Files of a repository as they were, through one `git cat-file --batch`."""
 
-import subprocess
 from collections.abc import Callable
+
+from assay.git import Stream
 
 LARGEST = 8 << 20
 PORTION = 1 << 20
+LONGEST_NAME = 8 << 10
+"""Bytes; what a pipe takes at once, so nobody waits for a git that does not read."""
 
 
 class Blobs:
     """Asks a process that is started when it is first needed, and again when it died."""
 
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+    def __init__(self, start: Callable[[], Stream]) -> None:
         self.start = start
-        self.process: subprocess.Popen[bytes] | None = None
+        self.stream: Stream | None = None
 
     def read(self, name: str) -> bytes | None:
         """What git calls by this name, if it is a file that can be read and is not too large."""
-        if "\n" in name:
+        asked = name.encode("utf-8", "surrogateescape")
+        if b"\n" in asked or len(asked) > LONGEST_NAME:
             return None
-        self.process = self.process or self.start()
-        asked, answers = self.process.stdin, self.process.stdout
-        assert asked
-        assert answers
+        self.stream = self.stream or self.start()
+        answers = self.stream.out
         try:
-            asked.write(name.encode("utf-8", "surrogateescape") + b"\n")
-            asked.flush()
+            self.stream.write(asked + b"\n")
             head = answers.readline().split()
         except OSError:
             head = []
@@ -45,19 +46,12 @@ class Blobs:
 
     def skip(self, size: int) -> None:
         """Pass over an answer."""
-        while size > 0 and self.process and self.process.stdout:
-            got = len(self.process.stdout.read(min(size, PORTION)))
+        while size > 0 and self.stream:
+            got = len(self.stream.out.read(min(size, PORTION)))
             size = size - got if got else 0
 
     def close(self) -> None:
         """End the process."""
-        process, self.process = self.process, None
-        if not process:
-            return
-        for pipe in (process.stdin, process.stdout):
-            if pipe:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
-        process.wait()
+        stream, self.stream = self.stream, None
+        if stream:
+            stream.close()

@@ -1,42 +1,31 @@
 """A git repository, read through git itself: what reached its default branch, in which order, and how files looked.
 
-Nothing of the repository runs here: no hook, no pager, no external diff, no fetch of what a partial clone lacks. An
-object that is missing costs the commit that needs it, and `notes` says so.
+Nothing of the repository runs (`assay.git`), and nothing of what a partial clone lacks is fetched. An object that is
+missing costs the commit that needs it, and `notes` says so.
 """
 
 import os
-import shutil
-import subprocess
 import tempfile
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import IO
 
 from assay.errors import BadInput
+from assay.git import READ, Done, Git, home_of
 from assay.pipeline.git.arrivals import Arrivals, arrivals, straightened
 from assay.pipeline.git.blobs import Blobs
 from assay.pipeline.git.patches import FORMAT, Patches
 from assay.sessions.kinds_of_files import by_name
 from assay.sessions.rework.history import Change
 
-LARGEST = "8m"
-"""Of a file whose changes are looked at; larger ones are no code that somebody wrote."""
 MOST_BROKEN = 100
 """Commits that can't be read before the rest is given up."""
-SETTINGS = (
-    f"core.bigFileThreshold={LARGEST}",
-    "core.quotePath=false",
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.attributesFile=/dev/null",
-    "i18n.logOutputEncoding=UTF-8",
-    "protocol.allow=never",
-)
+OPENING_S = 20.0
+"""To tell whether there is a repository at all."""
 DIFF = (
-    "diff-tree --stdin --always -r --root -p -U0 -w -M --histogram --no-textconv --no-ext-diff --no-color --full-index "
+    "diff-tree --stdin --always -r --root -p -U0 -w -M --histogram --no-color --full-index "
     "--no-relative --src-prefix=a/ --dst-prefix=b/ --submodule=short"
 ).split()
 NEVER_CODE = (
@@ -62,7 +51,8 @@ KIN = tuple(
 class Repo:
     """A repository that can be read."""
 
-    def __init__(self, root: Path, *, is_bare: bool, is_shallow: bool) -> None:
+    def __init__(self, git: Git, root: Path, *, is_bare: bool, is_shallow: bool) -> None:
+        self.git = git
         self.root = root
         """The folder its paths are counted from; the repository itself where it is bare."""
         self.is_bare = is_bare
@@ -70,7 +60,7 @@ class Repo:
         self.notes: dict[str, int] = {}
         """What could not be read, in words, and how often."""
         self.default_branch, self.tip = self.found_default()
-        self.blobs = Blobs(lambda: self.start("cat-file", "--batch"))
+        self.blobs = Blobs(lambda: self.git.start("cat-file", "--batch"))
 
     # --- where it stands ------------------------------------------------------------------------
 
@@ -152,7 +142,7 @@ class Repo:
             return set()
         file = Path(self.ask("rev-parse", "--path-format=absolute", "--git-path", "shallow"))
         try:
-            return set(file.read_text("ascii").split())
+            return set(file.read_text("ascii").split()) if file.is_file() else set()
         except (OSError, UnicodeDecodeError):
             return set()
 
@@ -163,14 +153,12 @@ class Repo:
             ids.seek(0)
             never = [f":(exclude,top,icase){name}" for name in NEVER_CODE]
             words = [*DIFF, f"--format={FORMAT}", "--", *kinds, *never]
-            with self.start(*words, stdin=ids, stderr=said) as process:
-                assert process.stdout
-                patches = Patches(process.stdout, may_be_code)
+            with self.git.start(*words, stdin=ids, stderr=said) as stream:
+                patches = Patches(stream.out, may_be_code)
                 for change in patches:
                     taken(wanted, change.id)
                     yield change
-                process.stdout.close()
-                code = process.wait()
+                code = stream.code()
             if patches.lines_cut:
                 self.note("lines of huge commits were left out", patches.lines_cut)
             if code == 0:
@@ -200,17 +188,15 @@ class Repo:
 
     def ask(self, *words: str) -> str:
         """A short answer; empty where git has none."""
-        done = self.run(*words)
-        return "" if done.returncode else os.fsdecode(done.stdout).strip()
+        return self.git.ask(*words)
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(command(self.root, words), capture_output=True, env=environment(), check=False)  # noqa: S603
+    def run(self, *words: str, given: bytes = b"") -> Done:
+        return self.git.run(*words, given=given)
 
-    def start(
-        self, *words: str, stdin: IO[bytes] | int = subprocess.PIPE, stderr: IO[bytes] | int = subprocess.DEVNULL
-    ) -> subprocess.Popen[bytes]:
-        out = subprocess.PIPE
-        return subprocess.Popen(command(self.root, words), stdin=stdin, stdout=out, stderr=stderr, env=environment())  # noqa: S603
+    def time_of(self, commit: str) -> float:
+        """When a commit was made; 0 where that is not known."""
+        said = self.ask("rev-list", "-1", "--timestamp", "--end-of-options", commit).partition(" ")[0]
+        return float(said) if said.isdecimal() else 0.0
 
     def note(self, said: str, times: int = 1) -> None:
         self.notes[said] = self.notes.get(said, 0) + times
@@ -225,12 +211,17 @@ class Repo:
         self.close()
 
 
-def open_repo(path: Path) -> Repo | None:
-    """The repository that a folder is in; `None` for none, `BadInput` for one that git will not read."""
-    if not path.is_dir():
+def open_repo(path: Path, *, may_be_bare: bool = False) -> Repo | None:
+    """The repository that a folder is in; `None` for none, `BadInput` for one that git will not read.
+
+    One that is bare is only opened where the person named that very folder.
+    """
+    home = home_of(path, may_be_bare=may_be_bare) if path.is_dir() else None
+    if home is None:
         return None
+    git = Git(home.folder, READ, is_bare=home.is_bare)
     asked = ("--is-bare-repository", "--is-shallow-repository", "--absolute-git-dir")
-    done = subprocess.run(command(path, ("rev-parse", *asked)), capture_output=True, env=environment(), check=False)  # noqa: S603
+    done = git.run("rev-parse", *asked, patience_s=OPENING_S)
     if done.returncode:
         if b"dubious ownership" in done.stderr or b"safe.directory" in done.stderr:
             raise BadInput(
@@ -241,27 +232,11 @@ def open_repo(path: Path) -> Repo | None:
             return None
         raise BadInput(f"{path}: git can't read this repository ({reason(done.stderr)}); see `git -C {path} status`")
     is_bare, is_shallow, folder = os.fsdecode(done.stdout).removesuffix("\n").split("\n", 2)
-    top = subprocess.run(  # noqa: S603
-        command(path, ("rev-parse", "--show-toplevel")), capture_output=True, env=environment(), check=False
-    )
+    top = git.run("rev-parse", "--show-toplevel", patience_s=OPENING_S)
     root = Path(folder) if top.returncode else Path(os.fsdecode(top.stdout).removesuffix("\n"))
-    return Repo(root, is_bare=is_bare == "true", is_shallow=is_shallow == "true")
-
-
-def command(root: Path, words: Sequence[str]) -> list[str]:
-    git = shutil.which("git")
-    if not git:
-        raise BadInput("git: not found; install it, or leave out --repo")
-    return [git, "-C", str(root), "--no-pager", *(word for pair in SETTINGS for word in ("-c", pair)), *words]
-
-
-def environment() -> dict[str, str]:
-    """The person's own, without what a hook or an alias would tell git of another repository."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    if where := os.environ.get("GIT_CONFIG_GLOBAL"):
-        kept["GIT_CONFIG_GLOBAL"] = where
-    ours = "CONFIG_NOSYSTEM OPTIONAL_LOCKS TERMINAL_PROMPT NO_LAZY_FETCH NO_REPLACE_OBJECTS LITERAL_PATHSPECS".split()
-    return kept | dict(zip((f"GIT_{name}" for name in ours), "100110", strict=True)) | {"LC_ALL": "C"}
+    if not top.returncode and Path(os.path.realpath(root)) != home.folder:
+        raise BadInput(f"{home.folder}: its core.worktree lies elsewhere, at {root}; name that folder with --repo")
+    return Repo(git, root, is_bare=is_bare == "true", is_shallow=is_shallow == "true")
 
 
 def of_their_kinds(paths: Sequence[str]) -> list[str]:
