@@ -164,6 +164,50 @@ AbstractSingletonProxyFactoryBeanTokenProviderV2
 Cookie: theme=dark; lang=en; consent=all-of-them-1
 Set-Cookie: locale=en-US; Path=/
 basic instructions and basic functionality
+password = os.environ["X"]
+password: str
+password=<your password>
+PASSWORD=$PASSWORD
+PASSWORD=${{{{ secrets.PASSWORD }}}} make deploy
+export PASSWORD="$(pass show acme)"
+docker run -e API_TOKEN -e DB_PASSWORD=$DB_PASSWORD acme
+$env:TOKEN = $env:GITHUB_TOKEN
+$env:TOKEN = "$secret"
+"password": null
+"password": "string"
+"apiKey": "required"
+password is wrong
+the password is required
+the password is not set, and a password is hashed with sha256 or bcrypt2
+the password is base64 encoded and the passphrase is utf8
+the password is at least 8 characters, password must have 12
+the password form2 and the password step3 of the password reset
+my password's length, my password's sha512
+el mot de passe est obligatoire, la contraseña es incorrecta, das Passwort ist falsch
+пароль не подходит, 密码是必填项, パスワードは必須です, 비밀번호는 필수입니다
+PIN: 13
+PIN is 2 of 4
+set -euo pipefail
+ENV NODE_ENV production
+ENV TOKEN_URL https://auth.acme.io/v2/token
+setx PATH "C:/tools"
+API_KEY=settings.API_KEY_V2
+SECRET=test
+ACCESS_TOKEN=test-token-1
+MAX_TOKENS=4096
+TOKENIZERS_PARALLELISM=false
+TOKEN_COUNT=128k
+Set-Cookie: session=; Max-Age=0; Path=/
+curl -b cookies.txt https://acme.io
+"X-Api-Key": apiKey,
+X-Auth-Token: $TOKEN
+https://acme.io/list?page_token=abc123def456&size=2
+https://acme.io/?token=<token>&x=1
+https%3A%2F%2Facme.io%3A8080%2Fa%40b
+git log --author=user%40acme.io
+zip -r a.zip dir && unzip -p a.zip
+mysql -p shop && mongosh -p && docker run -p 8080:80 acme
+log in as admin and look, credentials: see the wiki/login2
 data:\n  replicas: 12345678\nkind: ConfigMap
 [redacted:github-token] and [redacted:github-token-2]
 API_KEY=[redacted:generic-secret]

@@ -27,11 +27,21 @@ NOT_ALNUM = re.compile(rb"[^A-Za-z0-9]")
 SIGN = re.compile(rb"[^A-Za-z0-9_./:-]")
 CHOSEN = re.compile(rb"(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9]).{8}")
 """Nobody writes a placeholder like this: `SuperSecret123!`."""
+CODE = re.compile(rb"[(\[{=|<>]")
 DIGIT = re.compile(rb"[0-9]")
 HEX = re.compile(rb"(?:0x)?[0-9A-Fa-f]{16,4000}")
 NAME = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|::|->|-|/|:)[A-Za-z0-9_]+)*")
 WEAK = re.compile(rb"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])[A-Za-z0-9]{6,40}")
 """`hunter2`: no password to be proud of, but one."""
+COMPOUND = re.compile(rb"[a-z]{5,40}[0-9]{0,4}")
+"""`rootpw`: words, but nobody's placeholder, for that has signs between them."""
+NUMBERED = re.compile(rb"([a-z]{1,12})[-_]?[0-9]{1,4}[a-z]?")
+STRONG = frozenset({b"password", b"passwd", b"passphrase", b"passcode"})
+"""Names of nothing but passwords; a `_pass` may be one of several over some code."""
+LOOSE = frozenset({b"token", b"credential", b"bearer"})
+"""Names of many things besides secrets."""
+VARIABLE = re.compile(rb"(?:_?[0-9]{1,2}|_(?:PROD|PRODUCTION|STAGING|STAGE|DEV|LIVE|MAIN|OLD|NEW))?=(?!=)")
+"""What stands behind the last word of an environment variable's name."""
 NAME_PART = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 AHEAD = re.compile(rb"[A-Za-z0-9_-]{0,40}\Z")
 BEHIND = re.compile(rb"[A-Za-z0-9_-]{0,40}")
@@ -68,6 +78,8 @@ class Never(Struct, frozen=True):
     wholes: re.Pattern[bytes]
     ids: re.Pattern[bytes]
     plain: frozenset[bytes]
+    known: frozenset[bytes]
+    numbered: frozenset[bytes]
     words: re.Pattern[bytes]
     before: frozenset[bytes]
     after: frozenset[bytes]
@@ -87,6 +99,8 @@ def never() -> Never:
         either(given["wholes"], 0),
         either(given["ids"], 0),
         frozenset(given["plain"].encode().split()),
+        frozenset(given["words"].encode().split()),
+        frozenset(given["numbered"].encode().split()),
         either([*words, "[^A-Za-z0-9]"]),
         frozenset(name.encode() for name in given["before"]),
         frozenset(name.encode() for name in given["after"]),
@@ -178,6 +192,45 @@ def is_chosen(value: bytes) -> bool:
     return has_sign or not NAME.fullmatch(value) or bool(HEX.fullmatch(value)) or not is_wordy(value)
 
 
+def is_weak(value: bytes) -> bool:
+    """Whether somebody chose it who should not have: letters, and digits that number nothing."""
+    known, low = never(), value.lower()
+    numbered = NUMBERED.fullmatch(low)
+    if not WEAK.fullmatch(value) or is_blank(value) or (numbered and numbered[1] in known.numbered):
+        return False
+    return len(known.words.sub(b"", low)) > 2
+
+
+def is_lettered(value: bytes) -> bool:
+    """Whether it is letters that make no words: `jsonpw`."""
+    return len(value) >= 6 and value.isalpha() and value.islower() and not is_none(value) and not is_wordy(value)
+
+
+def is_set(value: bytes) -> bool:
+    """Whether it may be what a variable is set to: no placeholder, number, name in code or sentence."""
+    if is_blank(value) or value.lower() in never().known or (is_none(value) and not COMPOUND.fullmatch(value)):
+        return False
+    if NOT_ALNUM.search(value) and len(never().words.sub(b"", value)) < 3:  # `test-token-1`
+        return False
+    return not (b" " in value and is_wordy(value)) and not (b"." in value and NAME.fullmatch(value))
+
+
+def is_variable(found: Found) -> bool:
+    """Whether the name is an environment variable's, set as a shell does: `API_TOKEN=`, not `api_token =`."""
+    start, end = found.word
+    return found.text[start:end].isupper() and bool(VARIABLE.match(found.text, end))
+
+
+def is_sent(found: Found) -> bool:
+    """Whether the name is a header's of somebody's own or a parameter's of an address."""
+    start, end = found.word
+    ahead = AHEAD.search(found.text[max(0, start - 40) : start])
+    first = start - len(ahead[0]) if ahead else start
+    name = found.text[first:start].lower()
+    is_parameter = found.text[max(0, first - 1) : first] in (b"?", b"&", b"#", b"/")
+    return name.startswith(b"x-") or (is_parameter and found.text[end - 1 : end + 1].endswith(b"="))
+
+
 def is_named_secret(found: Found) -> bool:
     """Whether the name around the word says so: `api_token`, not `token_count` or `next_page_token`."""
     start, end = found.word
@@ -205,6 +258,27 @@ def given(value: bytes, _: Found) -> bool:
 
 def likely(value: bytes, _: Found) -> bool:
     return len(value) >= 8 and is_chosen(value)
+
+
+def lasting(value: bytes, _: Found) -> bool:
+    """Letters and digits where only a secret stands."""
+    return len(value) >= 6 and not is_none(value) and bool(DIGIT.search(value)) and bool(LETTERS.search(value))
+
+
+def environment(value: bytes, found: Found) -> bool:
+    return is_named_secret(found) and is_set(value)
+
+
+def spoken(value: bytes, _: Found) -> bool:
+    """What people say after `password`: a word of the sentence, unless digits stand in it."""
+    if is_none(value) or len(value) < 6:
+        return False
+    has_sign = bool(SIGN.search(value)) and not CODE.search(value)
+    return is_weak(value) or (has_sign and bool(DIGIT.search(value)) and bool(LETTERS.search(value)))
+
+
+def pin(value: bytes, _: Found) -> bool:
+    return len(set(value)) > 1
 
 
 def basic(value: bytes, _: Found) -> bool:
@@ -242,7 +316,7 @@ def flag(value: bytes, found: Found) -> bool:
     is_password = b"pass" in found.match[0].lower() or b"pwd" in found.match[0].lower()
     if is_password and (found.group("q") or found.group("glue").strip()):
         return given(value, found)
-    return is_chosen(value)
+    return is_chosen(value) or (is_password and is_weak(value))
 
 
 def password(value: bytes, found: Found) -> bool:
@@ -250,8 +324,13 @@ def password(value: bytes, found: Found) -> bool:
         return False
     if found.group("comma"):
         return is_listed(value)
-    is_assigned = bool(found.group("q") or found.group("e")) and not found.group("call")
-    return is_chosen(value) or (is_assigned and bool(WEAK.fullmatch(value)) and not is_blank(value))
+    if is_variable(found):
+        return is_set(value)
+    if is_chosen(value) or found.group("call") or is_blank(value):
+        return is_chosen(value)
+    if found.group("q"):
+        return bool(WEAK.fullmatch(value)) or is_lettered(value)
+    return found.text[slice(*found.word)].lower() in STRONG and is_weak(value)
 
 
 def named(value: bytes, found: Found) -> bool:
@@ -259,8 +338,13 @@ def named(value: bytes, found: Found) -> bool:
         return False
     if found.group("comma"):
         return is_listed(value)
+    if is_variable(found):
+        return is_set(value)
+    if is_sent(found) and lasting(value, found):
+        return True
     if found.group("q") or found.group("e"):
-        return len(value) >= 8 and is_chosen(value)
+        is_loose = found.text[slice(*found.word)].lower() in LOOSE or bool(found.group("call"))
+        return len(value) >= 8 and (is_chosen(value) or (not is_loose and is_weak(value)))
     return is_random(value, 12) and not (b"." in value and NAME.fullmatch(value))
 
 
@@ -283,5 +367,8 @@ def host(value: bytes, _: Found) -> bool:
 
 CHECKS: dict[str, Callable[[bytes, Found], bool]] = {
     one.__name__: one
-    for one in (shape, random, given, likely, basic, pem, kubernetes, login, flag, password, named, email, home, host)
-}
+    for one in (
+        shape, random, given, likely, lasting, environment, spoken, pin, basic, pem, kubernetes, login, flag, password,
+        named, email, home, host,
+    )
+}  # fmt: skip

@@ -55,10 +55,11 @@ class Finder:
         for rule in wanted:
             for word in rule.words:
                 text = word.lower() if rule.caseless else word
-                behind.setdefault(Word(text.encode(), rule.caseless), []).append(rule)
+                behind.setdefault(Word(text.encode(), rule.caseless, rule.then), []).append(rule)
         self.words = list(behind)
         self.rules = list(behind.values())
-        self.longest = max(len(word.text) for word in self.words)
+        self.sizes = [len(word.text) for word in self.words]
+        self.longest = max(self.sizes)
         self.gate: Gate = gate(self.words, engine)
 
     def spans(self, text: bytes) -> list[Span]:
@@ -81,22 +82,23 @@ class Finder:
         """All that the patterns confirm."""
         done: dict[int, tuple[int, int]] = {}
         for end, number in hits:
-            start = end - len(self.words[number].text)
+            start = end - self.sizes[number]
             for rule in self.rules[number]:
-                until, inside = done.get(rule.rank, (0, 0))
+                until, inside = done.get(rule.rank, (0, 0)) if done else (0, 0)
                 if start < until and (rule.each or inside >= MOST_INSIDE):
                     continue
-                if match := confirmed(rule, text, start, end):
+                match = (
+                    led_to(rule, text, start, end)
+                    if rule.before
+                    else rule.pattern.match(text, end if rule.follows else start)
+                )
+                if match:
                     done[rule.rank] = (max(until, match.end()), inside + 1 if start < until else 0)
                     yield from found_in(rule, text, (start, end), match)
 
 
-def confirmed(rule: Rule, text: bytes, start: int, end: int) -> re.Match[bytes] | None:
-    """The match of a rule at one of its words."""
-    if rule.after or rule.value:
-        return rule.pattern.match(text, end)
-    if not rule.before:
-        return rule.pattern.match(text, start)
+def led_to(rule: Rule, text: bytes, start: int, end: int) -> re.Match[bytes] | None:
+    """The match of a rule that begins ahead of its word."""
     at = start - rule.before
     if rule.lead:
         ahead = text[max(0, at) : start]
@@ -113,7 +115,7 @@ def found_in(rule: Rule, text: bytes, word: tuple[int, int], match: re.Match[byt
             yield Found(rule, text, word, part, *part.span("s"))
         return
     groups = match.groupdict()
-    name = next((one for one in ("s", "e", "u") if groups.get(one) is not None), None)
+    name = next((one for one in ("s", "e", "p", "u") if groups.get(one) is not None), None)
     yield Found(rule, text, word, match, *(match.span(name) if name else match.span()))
 
 

@@ -3,10 +3,11 @@
 A rule begins with words that stand in every text it can match. What it says is a pattern that stands
 
 - `match`: at the word, or `before` bytes ahead of it; with `lead`, as far ahead as there are only such characters;
+  With `then`, so many letters, digits, `_` and `-` follow the word: the gate looks for these too;
 - `after`: right behind the word;
 - `value`: behind the word, the rest of a name, and an assignment.
 
-Its group `s` (or `e`, `u`) is the secret, without one all of it; with `each`, every `s` of that in the group `block`.
+Its group `s` (or `e`, `p`, `u`) is the secret, without one all of it; with `each`, every `s` of that in `block`.
 `check` names what else has to hold (`checks.py`); `edges`: on which sides, `l` and `r`, no letter may stand;
 `option`: found only when asked for. Every repetition has an upper bound, so no text can make a rule slow.
 """
@@ -23,7 +24,7 @@ from msgspec import Struct, convert
 FOLDER = files("assay.sessions.redaction").joinpath("rules")
 FAMILIES = ("keys", "cloud", "vcs", "chat", "payment", "models", "observability", "databases", "generic", "options")
 PIECE = re.compile(r"%\{(\w+)\}")
-CODE = 1
+CODE = 2
 """Raised when the same rules find something else."""
 
 
@@ -41,6 +42,7 @@ class Rule(Struct, frozen=True, kw_only=True, dict=True):
     each: str = ""
     before: int = 0
     lead: str = ""
+    then: int = 0
     caseless: bool = False
     edges: str = "lr"
     check: str = "shape"
@@ -51,6 +53,11 @@ class Rule(Struct, frozen=True, kw_only=True, dict=True):
     def pattern(self) -> re.Pattern[bytes]:
         """What confirms a word."""
         return re.compile(self.written().encode(), re.ASCII | (re.IGNORECASE if self.caseless else 0))
+
+    @cached_property
+    def follows(self) -> bool:
+        """Whether the pattern stands right behind the word."""
+        return bool(self.after or self.value)
 
     @cached_property
     def parts(self) -> re.Pattern[bytes]:
