@@ -6,13 +6,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from assay.evals import remains
 from assay.evals.fingerprint import Listing, listing
 from assay.evals.launching import Keepers, Order
 from assay.evals.sandbox import Mount, Room, Sandbox, searched, wrapped
 from assay.evals.scene import Check, Ran, Scene, kind
 from assay.evals.tasks import CHECKS, Task
 from assay.evals.types import CheckResult
-from assay.evals.workspace import Unreadable, changes, clean_copy, copy_tree, entries, remove
+from assay.evals.workspace import Unreadable, changes, clean_copy, copy_tree, entries, hand_over, remove
 from assay.types import Turn
 
 TAIL = 600
@@ -80,6 +81,7 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
     if place.hidden.is_dir():  # a task may have no check files
         copy_tree(place.hidden, tests)
     first = listing(tests)
+    hand_over(here, place.sandbox.user)
     is_wrapped = place.sandbox.kind == "bubblewrap"
     inside = (place.task.harbor.workdir if place.task.harbor else WORKSPACE) if is_wrapped else str(work)
     env = {name: place.env[name] for name in ENV if name in place.env}
@@ -90,11 +92,12 @@ def run_in_copy(place: Place, left: Path, line: str, timeout_s: float) -> Ran:
         mounts += [mount(tests, TESTS), mount(reward, REWARD)]
     room = Room(
         mounts=mounts, cwd=inside, has_network=place.task.network == "full", programs=searched(env.get("PATH", "")),
-        hidden=(place.task.folder,),
+        hidden=(place.task.folder,), processes=place.task.processes,
     )  # fmt: skip
     order = Order(
         argv=wrapped(place.sandbox, ["/bin/sh", "-c", line], room), env=env, cwd=str(work), stdout=str(here / "out"),
         stderr=str(here / "err"), timeout_s=timeout_s, grace_s=0, most_bytes=place.task.disk_mb << 20,
+        most_memory=place.task.memory_mb << 20, most_processes=place.task.processes, user=place.sandbox.user,
         watch=[str(here)], is_wrapped=is_wrapped, marker=str(here),
     )  # fmt: skip
     ended = place.keepers.keep(order)
@@ -115,13 +118,14 @@ def tail(here: Path) -> str:
     """The end of what a command said."""
     said = b""
     for name in ("out", "err"):
-        with (here / name).open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
-            said += file.read()
+        if file := remains.opened(here, name):
+            with file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+                said += file.read()
     return said.decode("utf-8", "replace").strip()[-TAIL:]
 
 
 def reward_of(folder: Path) -> str:
     """What the tests of a Harbor task wrote."""
-    there = [folder / name for name in REWARDS if (folder / name).is_file() and not (folder / name).is_symlink()]
-    return there[0].read_text("utf-8", "replace")[:TAIL] if there else ""
+    there = (remains.read(folder, name, TAIL) for name in REWARDS)
+    return next(filter(None, there), b"").decode("utf-8", "replace")

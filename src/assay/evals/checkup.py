@@ -12,7 +12,7 @@ from assay.evals.packing import pack, unpack
 from assay.evals.sandbox import Mount, Room, Sandbox, pick, searched, wrapped
 from assay.evals.tasks import CHECKS, SCRIPT, SOLUTION, Task
 from assay.evals.types import CheckResult
-from assay.evals.workspace import begin, copy_tree, entries, remove
+from assay.evals.workspace import begin, copy_tree, entries, hand_over, remove
 from assay.types.value import Row
 
 INSIDE = "/workspace"
@@ -94,6 +94,8 @@ def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: Env
     """Run a solution's script in the workspace; what went wrong."""
     inside = task.harbor.workdir if task.harbor else INSIDE
     (scratch / "tmp").mkdir()
+    for name in ("workspace", "tmp"):
+        hand_over(scratch / name, sandbox.user)
     mine = [Mount(here=task.folder / SOLUTION, inside="/solution")] if (task.folder / SOLUTION).is_dir() else []
     mine += [Mount(here=task.folder / SCRIPT, inside=f"/solution/{SCRIPT}")] if (task.folder / SCRIPT).is_file() else []
     mounts = [
@@ -102,13 +104,18 @@ def solve(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: Env
         *mine,
     ]
     room = Room(
-        mounts=mounts, cwd=inside, has_network=task.network == "full", programs=searched(env.get("PATH", "")), hidden=()
+        mounts=mounts,
+        cwd=inside,
+        has_network=task.network == "full",
+        programs=searched(env.get("PATH", "")),
+        processes=task.processes,
     )
     ended = Keepers().keep(
         Order(
             argv=wrapped(sandbox, argv, room), env=env | {"HOME": "/tmp"}, cwd=str(scratch / "workspace"),  # noqa: S108
             stdout=str(scratch / "out"), stderr=str(scratch / "err"), timeout_s=task.timeout_s, grace_s=0,
-            most_bytes=task.disk_mb << 20, watch=[str(scratch)],
+            most_bytes=task.disk_mb << 20, most_memory=task.memory_mb << 20, most_processes=task.processes,
+            user=sandbox.user, watch=[str(scratch)],
             is_wrapped=sandbox.kind == "bubblewrap",
         )
     )  # fmt: skip

@@ -1,13 +1,12 @@
 """What a trial cost, from the files that are kept of it: its transcript, what it claims, and how its attempts ended."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from assay.evals import paths, transcript
+from assay.evals import paths, remains, transcript
 from assay.evals.composite import METRICS
 from assay.evals.launching import Ended
 from assay.evals.types import Cost
@@ -16,11 +15,11 @@ LARGEST_CLAIM = 64 << 10
 """Bytes; a larger one is no claim."""
 
 
-def take_claim(result: Path, into: Path) -> None:
+def take_claim(scratch: Path, into: Path) -> None:
     """Keep what an agent claims that it cost, beside its transcript."""
-    claim = result / transcript.COST_FILE
-    if claim.is_file() and not claim.is_symlink() and claim.stat().st_size <= LARGEST_CLAIM:
-        shutil.copyfile(claim, into / transcript.COST_FILE, follow_symlinks=False)
+    claim = remains.read(scratch, f"result/{transcript.COST_FILE}", LARGEST_CLAIM + 1)
+    if 0 < len(claim) <= LARGEST_CLAIM:
+        (into / transcript.COST_FILE).write_bytes(claim)
 
 
 def with_lost(cost: Cost, lost: Sequence[Cost]) -> Cost:

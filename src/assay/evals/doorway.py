@@ -4,6 +4,7 @@ Outside, a small proxy listens on a Unix socket and connects only to services th
 on the loopback, which is all there is, and hands connections to that socket; the agent is told of it as its proxy.
 """
 
+import os
 import re
 import socket
 import socketserver
@@ -81,10 +82,15 @@ class Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
     block_on_close = False
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A visitor that hangs up or talks nonsense is told nothing, and nobody is told of it."""
+        if not isinstance(sys.exc_info()[1], OSError | ValueError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
 
 @contextmanager
-def opened(folder: Path, allowed: tuple[str, ...]) -> Iterator[Path | None]:
-    """A door in a folder, while it is needed; none where nothing is allowed."""
+def opened(folder: Path, allowed: tuple[str, ...], user: int | None = None) -> Iterator[Path | None]:
+    """A door in a folder for a user, while it is needed; none where nothing is allowed."""
     if not allowed:
         yield None
         return
@@ -95,6 +101,8 @@ def opened(folder: Path, allowed: tuple[str, ...]) -> Iterator[Path | None]:
     Bound.allowed = allowed
     door = folder / "door"
     with Server(str(door), Bound) as server:
+        if user is not None:
+            os.chown(door, user, user)
         serving = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
         serving.start()
         try:

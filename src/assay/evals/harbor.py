@@ -5,6 +5,7 @@ would install has to be on this machine, and `assay eval check` tells whether th
 fixed paths (`/tests`, `/logs/verifier`, the `WORKDIR`) exist only in a sandbox, so such a task needs bubblewrap.
 """
 
+import math
 import shlex
 import tomllib
 from pathlib import Path, PurePosixPath
@@ -62,6 +63,8 @@ def read(folder: Path) -> Found:
     if not (folder / TESTS).is_file():
         raise BadInput(f"{folder}: {INSTRUCTION} without {TESTS}: nothing could tell a good result from a bad one")
     told = settings(folder / "task.toml")
+    if not all(0 < one.timeout_sec < math.inf for one in (told.agent, told.verifier)):
+        raise BadInput(f"{folder / 'task.toml'}: timeout_sec must be above 0, and a number")
     prompt = (folder / INSTRUCTION).read_text("utf-8")
     if not prompt.strip():
         raise BadInput(f"{folder / INSTRUCTION}: empty")
@@ -82,6 +85,8 @@ def settings(file: Path) -> HarborFile:
         return msgspec.convert(told, HarborFile)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise BadInput(f"{file}: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{file}: nested too deeply; use fewer brackets in brackets") from None
 
 
 def layout(dockerfile: Path) -> Layout:

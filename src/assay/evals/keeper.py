@@ -8,14 +8,18 @@ its parent and its group gets away.
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import resource
 import select
 import signal
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from typing import NamedTuple
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.05
@@ -27,6 +31,12 @@ ENDED = b'"exit-code"'
 WRAPPER = "bwrap"
 """Ends by itself with what it wraps; asked to end, it would kill that without a warning."""
 WRAPPER_S = 0.5
+LOST = b'"lost": '
+PAGE = os.sysconf("SC_PAGE_SIZE")
+DEEPEST, LONGEST, MOST_ENTRIES = 200, 3000, 500_000
+"""Folders in folders, bytes of a path, files and folders: what a command may leave, all of it copied and hashed."""
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+MEMORY_ONLY = ("/memfd:", "/dev/zero", "/SYSV", "/[")
 
 
 def adopt() -> None:
@@ -35,8 +45,18 @@ def adopt() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def parents() -> dict[int, tuple[int, str]]:
-    """Parent and name of every process."""
+class Seen(NamedTuple):
+    """A process as the system tells of it."""
+
+    parent: int
+    name: str
+    threads: int = 1
+    held: int = 0
+    """Bytes of memory, those that it shares with others too."""
+
+
+def processes() -> dict[int, Seen]:
+    """Every process of this machine."""
     found = {}
     if os.path.isdir(PROC):
         for pid in filter(str.isdigit, os.listdir(PROC)):
@@ -45,41 +65,49 @@ def parents() -> dict[int, tuple[int, str]]:
                     head, _, tail = file.read().rpartition(")")
             except OSError:
                 continue
-            state, parent = tail.split()[:2]
-            if state not in "ZX":
-                found[int(pid)] = (int(parent), head.partition("(")[2])
+            words = tail.split()
+            if words[0] not in "ZX":
+                found[int(pid)] = Seen(
+                    int(words[1]), head.partition("(")[2], int(words[17]), max(0, int(words[21])) * PAGE
+                )
         return found
-    listed = subprocess.run(["ps", "-axo", "pid=,ppid=,comm="], capture_output=True, text=True, check=False)  # noqa: S607
+    listed = subprocess.run(["ps", "-axo", "pid=,ppid=,rss=,comm="], capture_output=True, text=True, check=False)  # noqa: S607
     for line in listed.stdout.splitlines():
-        pid, parent, name = line.split(None, 2)
-        found[int(pid)] = (int(parent), name)
+        pid, parent, held, name = line.split(None, 3)
+        found[int(pid)] = Seen(int(parent), name, 1, int(held) << 10)
     return found
 
 
-def below(root: int) -> dict[int, str]:
-    """Names of all processes below one."""
-    known = parents()
-    found: dict[int, str] = {}
+def below(root: int) -> dict[int, Seen]:
+    """All processes below one."""
+    inner: dict[int, list[int]] = {}
+    known = processes()
+    for pid, one in known.items():
+        inner.setdefault(one.parent, []).append(pid)
+    found: dict[int, Seen] = {}
     waiting = [root]
     while waiting:
-        over = waiting.pop()
-        for pid, (parent, name) in known.items():
-            if parent == over and pid not in found:
-                found[pid] = name
+        for pid in inner.get(waiting.pop(), ()):
+            if pid not in found:
+                found[pid] = known[pid]
                 waiting.append(pid)
     return found
+
+
+def names(there: dict[int, Seen]) -> set[str]:
+    return {one.name for one in there.values()}
 
 
 def send(number: int, group: int) -> int:
     """Signal everything below us; how many there were."""
     there = below(os.getpid())
-    for pid, name in there.items():
-        if number == signal.SIGKILL or name != WRAPPER:
+    for pid, one in there.items():
+        if number == signal.SIGKILL or one.name != WRAPPER:
             try:
                 os.kill(pid, number)
             except (ProcessLookupError, PermissionError):
                 continue
-    if number == signal.SIGKILL or WRAPPER not in there.values():
+    if number == signal.SIGKILL or WRAPPER not in names(there):
         try:
             os.killpg(group, number)
         except (ProcessLookupError, PermissionError):
@@ -101,36 +129,139 @@ def reap(wanted: int) -> int | None:
             status = how
 
 
-def held(folders: list[str]) -> int:
-    """Bytes on disk below folders."""
-    total, waiting = 0, list(folders)
-    while waiting:
+class Over(Exception):
+    """A limit was passed: which one, and in words."""
+
+    def __init__(self, which: str, why: str) -> None:
+        super().__init__(why)
+        self.which, self.why = which, why
+
+
+def entered(name: str, within: int | None) -> int | None:
+    """A folder, opened without following a link; one that its owner locked is unlocked. `None`: there is none."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        return os.open(name, flags, dir_fd=within)
+    except PermissionError:
         try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    total += entry.stat(follow_symlinks=False).st_blocks * 512
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+            bare = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
         except OSError:
-            continue
-    return total
+            return None
+        try:
+            os.chmod(f"{PROC}/self/fd/{bare}", 0o700)  # by its handle: the name may lead elsewhere by now
+            return os.open(".", flags, dir_fd=bare)
+        except OSError:
+            return None
+        finally:
+            os.close(bare)
+    except OSError as error:
+        if error.errno in GONE:
+            return None
+        raise Over("disk", f"left what can't be read: {error.strerror}") from None
+
+
+def walked(folder: str) -> Iterator[os.stat_result]:
+    """Everything below a folder, however long its path; each folder is entered from the one it lies in."""
+    first = entered(folder, None)
+    open_ones: list[tuple[int, list[str], int]] = [] if first is None else [(first, [], 0)]
+    fresh = True
+    try:
+        while open_ones:
+            here, inner, length = open_ones[-1]
+            if fresh:
+                with os.scandir(here) as entries:
+                    for entry in entries:
+                        with contextlib.suppress(FileNotFoundError):
+                            yield entry.stat(follow_symlinks=False)
+                            if length + len(os.fsencode(entry.name)) > LONGEST:
+                                raise Over("disk", f"made a path of more than {LONGEST} bytes")
+                            if entry.is_dir(follow_symlinks=False):
+                                inner.append(entry.name)
+            fresh = False
+            if not inner:
+                os.close(open_ones.pop()[0])
+                continue
+            if len(open_ones) >= DEEPEST:
+                raise Over("disk", f"made folders more than {DEEPEST} deep")
+            name = inner.pop()
+            deeper = entered(name, here)
+            if deeper is not None:
+                open_ones.append((deeper, [], length + len(os.fsencode(name)) + 1))
+                fresh = True
+    finally:
+        for one in open_ones:
+            os.close(one[0])
+
+
+def lost_from_sight(pids: list[int]) -> int:
+    """Bytes on disk of files that are deleted and still open, or mapped."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"{PROC}/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    one = os.stat(f"{PROC}/{pid}/fd/{name}")
+                    if one.st_nlink == 0 and stat.S_ISREG(one.st_mode):
+                        found[one.st_dev, one.st_ino] = one.st_blocks * 512
+        with contextlib.suppress(OSError), open(f"{PROC}/{pid}/maps", errors="replace") as file:  # noqa: PTH123
+            for line in file:
+                if line.endswith(" (deleted)\n"):
+                    place, _, _, device, inode, path = line.split(None, 5)
+                    if not path.startswith(MEMORY_ONLY):
+                        start, end = (int(one, 16) for one in place.split("-"))
+                        major, minor = (int(one, 16) for one in device.split(":"))
+                        found.setdefault((os.makedev(major, minor), int(inode)), end - start)
+    return sum(found.values())
+
+
+def own_memory(pid: int) -> int:
+    """Bytes of memory that would be free without a process, its part of what it shares included; of files none."""
+    with contextlib.suppress(OSError), open(f"{PROC}/{pid}/smaps_rollup") as file:  # noqa: PTH123
+        parts = [line.split() for line in file if line.startswith(("Pss_Anon:", "Pss_Shmem:"))]
+        return sum(int(words[1]) << 10 for words in parts)
+    with contextlib.suppress(OSError), open(f"{PROC}/{pid}/statm") as file:  # noqa: PTH123
+        words = file.read().split()
+        return (int(words[1]) - int(words[2])) * PAGE
+    return 0
 
 
 class Watch:
-    """Measures folders now and then, the less often the longer it takes."""
+    """Measures now and then what a command uses, the less often the longer it takes."""
 
-    def __init__(self, folders: list[str], most: int) -> None:
-        self.folders, self.most = folders, most
-        self.next = 0.0
+    def __init__(self, order: dict) -> None:  # type: ignore[type-arg]  # JSON
+        self.folders, self.bytes = order["watch"], order["most_bytes"]
+        self.processes, self.memory = order["most_processes"], order["most_memory"]
+        self.next = {self.count: 0.0, self.measure: 0.0}
 
-    def is_over(self) -> bool:
-        began = time.monotonic()
-        if began < self.next:
-            return False
-        total = held(self.folders)
-        took = time.monotonic() - began
-        self.next = time.monotonic() + max(4 * TICK_S, SHARE * took)
-        return total > self.most
+    def look(self) -> None:
+        """Measure what is due; an error where a limit was passed."""
+        for work in (self.count, self.measure):
+            began = time.monotonic()
+            if began >= self.next[work]:
+                work()
+                self.next[work] = time.monotonic() + max(TICK_S, SHARE * (time.monotonic() - began))
+
+    def count(self) -> None:
+        """Processes and their memory."""
+        there = below(os.getpid())
+        if self.processes and sum(one.threads for one in there.values()) > self.processes:
+            raise Over("processes", f"ran more than {self.processes} processes and threads")
+        may_be_over = self.memory and sum(one.held for one in there.values()) > self.memory
+        if may_be_over and sum(own_memory(pid) for pid in there) > self.memory:
+            raise Over("memory", f"used more than {self.memory >> 20} MB of memory")
+
+    def measure(self) -> None:
+        """Files, by what they hold or by what they claim to: a copy may hold all of it."""
+        total = lost_from_sight([*below(os.getpid())]) if os.path.isdir(PROC) else 0
+        number = 0
+        for folder in self.folders:
+            for one in walked(folder):
+                number += 1
+                total += max(one.st_blocks * 512, one.st_size if stat.S_ISREG(one.st_mode) else 0)
+                if number > MOST_ENTRIES:
+                    raise Over("disk", f"made more than {MOST_ENTRIES} files")
+                if total > self.bytes:
+                    raise Over("disk", f"wrote more than {self.bytes >> 20} MB")
 
 
 def limit(most: int) -> None:
@@ -139,26 +270,25 @@ def limit(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def wait(pid: int, told: dict[str, float], watch: Watch) -> tuple[str, int | None]:
-    """Why waiting was over, and how the command ended if it did."""
-    until = time.monotonic() + told["timeout_s"]
+def wait(pid: int, timeout_s: float, watch: Watch) -> int | None:
+    """How the command ended; `None` where whoever started us wants it ended."""
+    until = time.monotonic() + timeout_s
     ends = [os.pidfd_open(pid)] if sys.platform == "linux" else []  # readable when it has ended
     while True:
         status = reap(pid)
         if status is not None:
-            return "exit", status
+            return status
         if time.monotonic() > until:
-            return "timeout", None
-        if watch.is_over():
-            return "disk", None
+            raise Over("timeout", f"ended after {timeout_s:g} s")
+        watch.look()
         if 0 in select.select([0, *ends], [], [], TICK_S)[0] and not os.read(0, 1):
-            return "stopped", None
+            return None
 
 
 def unwrapped(pid: int) -> None:
     """Let the wrapper end, which outlives what it wraps by a moment: it is nothing that the command left running."""
     until = time.monotonic() + WRAPPER_S
-    while time.monotonic() < until and set(below(os.getpid()).values()) == {WRAPPER}:
+    while time.monotonic() < until and names(below(os.getpid())) == {WRAPPER}:
         reap(pid)
         time.sleep(TICK_S / 10)
 
@@ -187,27 +317,53 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
     os.unlink(f"{order['stderr']}.status")
     os.dup2(told, STATUS_FD)
     with open(order["stdin"], "rb") as given, open(order["stdout"], "wb") as out, open(order["stderr"], "wb") as err:  # noqa: PTH123
+        handed(order, [given, out, err], order["user"])
         try:
             child = subprocess.Popen(  # noqa: S603
                 order["argv"], cwd=order["cwd"], env=order["env"], stdin=given, stdout=out, stderr=err,
-                start_new_session=True, pass_fds=[STATUS_FD] if order["is_wrapped"] else [],
-                preexec_fn=lambda: limit(order["most_bytes"]),
+                start_new_session=True, pass_fds=[STATUS_FD], preexec_fn=lambda: limit(order["most_bytes"]),
             )  # fmt: skip
         except OSError as error:
             return {"ended": "missing", "code": None, "wall_s": 0.0, "left": 0, "why": str(error)}
-    why, status = wait(child.pid, order, Watch(order["watch"], order["most_bytes"]))
-    wall_s = time.monotonic() - began
-    if why == "exit":
-        unwrapped(child.pid)
-    left, late = clear(child.pid, 0 if why in ("exit", "stopped") else order["grace_s"])
-    status = late if status is None else status
-    child.returncode = 0 if status is None else os.waitstatus_to_exitcode(status)
+        found = ended(order, child.pid, began)
+        handed(order, [out, err], os.getuid())
+    child.returncode = found["code"] or 0  # it is buried already
     os.lseek(told, 0, os.SEEK_SET)
-    if why == "exit" and order["is_wrapped"] and ENDED not in os.read(told, 4096):
-        return {"ended": "lost", "code": None, "wall_s": wall_s, "left": left, "why": "the sandbox could not be made"}
-    if why == "exit" and Watch(order["watch"], order["most_bytes"]).is_over():
-        why = "disk"
-    return {"ended": why, "code": child.returncode, "wall_s": wall_s, "left": left, "why": ""}
+    said = os.read(told, 4096)
+    if LOST in said:
+        return found | {"ended": "missing", "code": None, "why": json.loads(said.partition(LOST)[2])}
+    if found["ended"] == "exit" and order["is_wrapped"] and ENDED not in said:
+        return found | {"ended": "lost", "code": None, "why": "the sandbox could not be made"}
+    return found
+
+
+def handed(order: dict, files: list, user: int) -> None:  # type: ignore[type-arg]
+    """Make somebody else the owner of what a command reads and writes, so that it can open it by name."""
+    for file in files if order["user"] is not None else ():
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            os.fchown(file.fileno(), user, -1)
+
+
+def ended(order: dict, pid: int, began: float) -> dict:  # type: ignore[type-arg]
+    """Wait for a command and clear up behind it; what it left is measured when nothing of it runs any more."""
+    watch, why = Watch(order), ""
+    try:
+        status = wait(pid, order["timeout_s"], watch)
+        which = "stopped" if status is None else "exit"
+    except Over as over:
+        which, why, status = over.which, over.why, None
+    wall_s = time.monotonic() - began
+    if which == "exit":
+        unwrapped(pid)
+    left, late = clear(pid, order["grace_s"] if which == "timeout" else 0)
+    status = late if status is None else status
+    if which in ("exit", "timeout"):
+        try:
+            watch.measure()
+        except Over as over:
+            which, why = over.which, over.why
+    code = None if status is None else os.waitstatus_to_exitcode(status)
+    return {"ended": which, "code": code, "wall_s": wall_s, "left": left, "why": why}
 
 
 def unmoved(number: int, _: object) -> None:

@@ -35,6 +35,11 @@ class Order(Struct, frozen=True, kw_only=True):
     most_bytes: int
     """Of each file, and of all that is watched together."""
     watch: Sequence[str]
+    most_memory: int = 0
+    """Bytes of all its processes together; 0: any number. So for processes."""
+    most_processes: int = 0
+    user: int | None = None
+    """Who the command is, where it is not us."""
     marker: str = ""
     """A path that stands in the environment, or is above the folder, of whatever the command starts."""
     is_wrapped: bool = False

@@ -54,7 +54,7 @@ def pinned(config: Config, says: str) -> Pinned:
 
 def lock_of(suite: Suite, arms: Mapping[Arm, Pinned], sandbox: Sandbox, more: Mapping[str, str]) -> Lock:
     return Lock(
-        tasks={task.name: task.sha256 for task in suite.tasks}, arms=dict(arms), sandbox=sandbox.kind,
+        tasks={task.name: task.sha256 for task in suite.tasks}, arms=dict(arms), sandbox=sandbox.name,
         assay=version("assay"), more=dict(more),
     )  # fmt: skip
 

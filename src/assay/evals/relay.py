@@ -4,14 +4,19 @@ A program of its own, with no imports of ours: it runs inside the sandbox, `rela
 """
 
 import contextlib
+import errno
 import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 
 BLOCK = 64 << 10
+FOR_NOW = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EINTR)
+"""Why one visitor can't be let in, while the next one may."""
+WAIT_S = 0.05
 
 
 def pour(source: socket.socket, target: socket.socket) -> None:
@@ -32,9 +37,15 @@ def join(one: socket.socket, other: socket.socket) -> None:
 
 
 def serve(listening: socket.socket, door: str) -> None:
-    """Hand every connection to the door."""
+    """Hand every connection to the door, until nobody listens any more."""
     while True:
-        visitor, _ = listening.accept()
+        try:
+            visitor, _ = listening.accept()
+        except OSError as error:
+            if error.errno not in FOR_NOW:
+                return
+            time.sleep(WAIT_S)
+            continue
         threading.Thread(target=carry, args=(visitor, door), daemon=True).start()
 
 

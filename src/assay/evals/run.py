@@ -19,10 +19,9 @@ from assay.evals.packing import pack
 from assay.evals.paths import Slot, key_of, trial_folder
 from assay.evals.runner import runner
 from assay.evals.sandbox import Sandbox, pick
-from assay.evals.tasks import CHECKS, HIDDEN, Suite, Task
+from assay.evals.tasks import CHECKS, Suite
 from assay.evals.trials import Failure, Job, Judge, Record, Setting
 from assay.evals.types import Arm, Trial, Wanted
-from assay.evals.watching import Hidden
 from assay.evals.workspace import mirrored, remove
 from assay.types.value import Row
 
@@ -119,22 +118,16 @@ def plan(  # noqa: PLR0913  a choice each, all by name
     for config in arms.values():
         passed_on(config, env)
         programs[config.sha256] = program_of(config, env)
-    unseen = [folder, *(task.folder for task in suite.tasks), *(config.folder for config in arms.values())]
+    beside = [task.folder / task.repo for task in suite.tasks if task.repo and (task.folder / task.repo).is_dir()]
+    unseen = [folder, *beside, *(task.folder for task in suite.tasks), *(config.folder for config in arms.values())]
     setting = Setting(
         run=folder, sandbox=chosen, keepers=Keepers(), env=env, programs=programs, judge=judge, unseen=unseen,
         hidden={task.name: pack(task.folder / ("tests" if task.harbor else CHECKS)) for task in suite.tasks},
-        watch=Hidden({task.name: hidden_files(task) for task in suite.tasks}) if chosen.kind == "plain" else None,
     )  # fmt: skip
     return Plan(
         suite=suite, arms=arms, folder=folder, setting=setting, options=options, tell=tell, sleep=sleep,
         more=more or {},
     )  # fmt: skip
-
-
-def hidden_files(task: Task) -> list[Path]:
-    """Files that only we may open while agents run."""
-    places = [task.folder / name for name in HIDDEN]
-    return [file for place in places for file in ([place] if place.is_file() else place.rglob("*")) if file.is_file()]
 
 
 def program_of(config: Config, env: Mapping[str, str]) -> str:
@@ -247,8 +240,8 @@ class Work:
                     self.plan.setting.keepers.stop()
 
     def next(self, waiting: Sequence[Job], running: Collection[Job]) -> Job | None:
-        """The job to start now; in plain directories not two of one task, or nobody knew who looked at its checks."""
-        busy = {job.slot.task for job in running} if self.plan.setting.watch else set()
+        """The job to start now; in plain directories not two of one task: one could see the other's checks."""
+        busy = {job.slot.task for job in running} if self.plan.setting.sandbox.kind == "plain" else set()
         found = next((job for job in waiting if job.slot.task not in busy), None)
         return found if found and self.may_start(len(running)) else None
 
@@ -322,8 +315,8 @@ class Work:
 
     def result(self) -> Ran:
         """All planned trials that have a result; those whose files changed since are named."""
-        watch, altered = self.plan.setting.watch, []
-        notes = [watch.says] if watch and watch.says else []
+        altered: list[str] = []
+        notes: list[str] = []
         for job in self.jobs:
             record = self.records.get(job.key)
             if record is None:

@@ -1,7 +1,6 @@
 """What a runner is asked and what it answers: the contract of the room `runners`."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Protocol, cast
 
 from msgspec import Struct
@@ -37,15 +36,13 @@ class Launch(Row, frozen=True):
 
 
 class Left(Struct, frozen=True, kw_only=True):
-    """What an agent left behind, with paths of this machine."""
+    """What an agent left behind."""
 
-    home: Path
-    result: Path
     stdout: bytes
     stderr: bytes
     ended: Ended
-    records: Sequence[Mapping[str, object]] = ()
-    """The lines of its transcripts."""
+    records: Iterable[Mapping[str, object]] = ()
+    """The lines of its transcripts, read anew each time."""
 
 
 class Told(Row, frozen=True):
@@ -64,12 +61,11 @@ class Runner(Protocol):
     """Services that the agent can't do without, as `host:port`."""
     ADDRESS: tuple[str, ...]
     """Variables that name another service instead."""
+    TRANSCRIPTS: tuple[str, str]
+    """The folder in which it leaves its transcripts, below `home` or `result`, and how their names look."""
 
     def launch(self, given: Given) -> Launch:
         """How to start it."""
-
-    def transcripts(self, home: Path, result: Path) -> list[Path]:
-        """Where it left its transcripts."""
 
     def trouble(self, left: Left) -> str:
         """Why it could not do its work, where it says that its service failed; else empty.
@@ -77,7 +73,7 @@ class Runner(Protocol):
         It is tried again, and counted at its worst: nobody but the agent says so (`evals.worst`).
         """
 
-    def told(self, records: Sequence[Mapping[str, object]]) -> list[Told]:
+    def told(self, records: Iterable[Mapping[str, object]]) -> Iterable[Told]:
         """Which instructions its transcript says it loaded."""
 
 

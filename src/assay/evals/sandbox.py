@@ -1,29 +1,39 @@
-"""The sandbox: bubblewrap where it is installed and works, else a plain temporary directory, which holds nobody back.
+"""The sandbox: bubblewrap where it is installed and works, else a plain temporary directory, which holds little back.
 
 In bubblewrap an agent sees the system's programs, its own, its workspace, home and result folder, and nothing else of
-this machine: no tasks, no other configuration, no other trial, nobody's home. It can write nowhere else, all its
-processes end with it, and its only network is the loopback, unless the task says otherwise.
+this machine: no tasks, no other configuration, no other trial, nobody's home. It can write nowhere else, has no
+capability, makes no namespace, is never this machine's root, and its only network is the loopback, unless the task says
+otherwise. In a plain directory it is whoever runs us; where the kernel lets us, it can't see what is hidden.
 """
 
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from assay.evals import airlock
 from assay.types.value import Row
 
 SYSTEM = ("/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/snap")
 RESOLVER = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager")
 """Where `/etc/resolv.conf` may lead."""
 SECRET = ("/etc/shadow", "/etc/gshadow", "/etc/ssh", "/etc/sudoers", "/etc/sudoers.d", "/etc/krb5.keytab")
-ALONE = ("--unshare-user-try", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+ALONE = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL")
+TO_CHANGE = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_SYS_RESOURCE")
+"""What becoming somebody else takes, and shutting the door behind; given up on the way to the command."""
+EMPTY_BYTES = "65536"
 PROGRAM = "bwrap"
-STATUS_FD = 9
+SCRIPT = "/run/assay/airlock.py"
+STATUS_FD = airlock.STATUS_FD
 """Where bubblewrap reports that the command itself has ended; a sandbox that could not be made reports nothing."""
 
 
@@ -33,13 +43,28 @@ class Sandbox(Row, frozen=True):
     kind: Literal["bubblewrap", "plain"]
     program: str = ""
     why: str = ""
+    has_users: bool = False
+    """Whether commands are in a user namespace of their own, in which they have no power over this machine."""
+    is_shut: bool = False
+    """Bubblewrap: whether they can't make further ones. Plain: whether what is hidden is out of their sight."""
+    user: int | None = None
+    """Who runs commands, where it is not whoever runs us: root's commands are not root's."""
+
+    @property
+    def name(self) -> str:
+        """What is pinned: trials of one run are all held alike."""
+        return self.kind if self.is_shut else f"{self.kind}, open"
 
     @property
     def says(self) -> str:
         """A sentence for reports."""
         if self.kind == "bubblewrap":
-            return "trials ran in bubblewrap"
-        return f"trials ran in plain temporary directories ({self.why}): agents could see this machine and its network"
+            return "trials ran in bubblewrap" + (f" ({self.why})" if self.why else "")
+        hidden = "tasks and results were hidden from them" if self.is_shut else "hidden checks could be read by them"
+        return (
+            f"trials ran in plain temporary directories ({self.why}): agents could read, change and reach all that "
+            f"this user can; {hidden}"
+        )
 
 
 class Mount(Struct, frozen=True, kw_only=True):
@@ -60,6 +85,8 @@ class Room(Struct, frozen=True, kw_only=True):
     """Folders of programs outside the system's own, seen where they are."""
     hidden: Sequence[Path] = ()
     """Folders that stay unseen wherever they lie."""
+    processes: int = 0
+    """How many there may be; 0: the kernel is told nothing."""
 
 
 @cache
@@ -67,46 +94,95 @@ def pick(path: str | None = None) -> Sandbox:
     """The best sandbox of this machine; it is tried, because containers often forbid it."""
     program = shutil.which(PROGRAM, path=path)
     if program is None:
-        return Sandbox(kind="plain", why="bubblewrap is not installed")
-    room, made = Room(mounts=(), cwd="/", has_network=False), Sandbox(kind="bubblewrap", program=program)
+        return plain("bubblewrap is not installed")
+    user = airlock.NOBODY if os.geteuid() == 0 else None
+    best = Sandbox(kind="bubblewrap", program=program, has_users=True, is_shut=True, user=user)
+    if not (trouble := tried(best)):
+        return best
+    open_one = replace(best, has_users=False, is_shut=False, why=f"agents may make namespaces: {trouble}")
+    return plain(f"bubblewrap does not work here: {worse}") if (worse := tried(open_one)) else open_one
+
+
+@cache
+def plain(why: str) -> Sandbox:
+    """No sandbox; what is hidden is covered where that works."""
+    best = Sandbox(kind="plain", why=why, has_users=True, is_shut=True)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "hidden").write_text("")
+        look = ["/bin/sh", "-c", 'test ! -e "$0/hidden"', folder]
+        trouble = tried(best, look, [Path(folder)]) if sys.platform == "linux" else "it takes Linux"
+    return replace(best, has_users=False, is_shut=False, why=f"{why}; {trouble}") if trouble else best
+
+
+def tried(sandbox: Sandbox, argv: Sequence[str] = ("true",), hidden: Sequence[Path] = ()) -> str:
+    """Why a sandbox does not work here; nothing where it does."""
+    room = Room(mounts=(), cwd="/", has_network=False, programs=searched(""), hidden=hidden, processes=64)
+    words = ["/bin/sh", "-c", f'exec "$@" {STATUS_FD}>/dev/null', "sh", *wrapped(sandbox, argv, room)]
     try:
-        tried = subprocess.run(  # noqa: S603
-            ["/bin/sh", "-c", f'exec "$@" {STATUS_FD}>/dev/null', "sh", *wrapped(made, ["true"], room)],
-            capture_output=True, text=True, timeout=20, check=False,
-        )  # fmt: skip
+        done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
-        return Sandbox(kind="plain", why="bubblewrap hangs here")
-    if tried.returncode:
-        return Sandbox(kind="plain", why=f"bubblewrap does not work here: {tried.stderr.strip()[:200]}")
-    return made
+        return "it hangs"
+    return (done.stderr.strip()[-160:] or f"exit {done.returncode}") if done.returncode else ""
 
 
 def wrapped(sandbox: Sandbox, argv: Sequence[str], room: Room) -> list[str]:
     """The command that runs another one in the sandbox."""
     if sandbox.kind == "plain":
-        return list(argv)
-    words = [
-        sandbox.program,
-        "--die-with-parent",
-        "--json-status-fd",
-        str(STATUS_FD),
-        *ALONE,
-        *([] if room.has_network else ["--unshare-net"]),
-    ]
+        return through_airlock(airlock.__file__, plain_order(sandbox, room), argv)
+    words = [sandbox.program, "--die-with-parent", "--json-status-fd", str(STATUS_FD), *ALONE, *users(sandbox)]
+    words += [] if room.has_network else ["--unshare-net"]
     words += system()
     words += ["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]
-    for mount in room.mounts:
-        words += ["--bind" if mount.is_writable else "--ro-bind", str(mount.here), mount.inside]
+    for mount in (*room.mounts, Mount(here=Path(airlock.__file__), inside=SCRIPT)):
+        words += [*way_to(Path(mount.inside)), "--bind" if mount.is_writable else "--ro-bind"]
+        words += [str(mount.here), mount.inside]
     # Behind the mounts, because programs may lie below one of them, in a temporary folder say.
-    words += [word for one in sorted({*map(str, room.programs)}) for word in ("--ro-bind-try", one, one)]
-    words += [word for one in covered(room) for word in ("--tmpfs", str(one))]
-    return [*words, "--remount-ro", "/", "--chdir", room.cwd, "--", *argv]
+    words += [word for one in sorted({*room.programs}) for word in (*way_to(one), "--ro-bind-try", str(one), str(one))]
+    words += [word for one in covered(room) for word in empty(str(one))]
+    inner: dict[str, object] = {"is_last": True, "processes": room.processes if sandbox.has_users else 0}
+    if sandbox.user is not None:
+        inner |= {"user": sandbox.user, "is_shut": sandbox.is_shut}
+    words += ["--remount-ro", "/", "--chdir", room.cwd, "--", *through_airlock(SCRIPT, inner, argv)]
+    if sandbox.user is None or not sandbox.has_users:
+        return words
+    return through_airlock(airlock.__file__, {"users": "all"}, words)
+
+
+def users(sandbox: Sandbox) -> list[str]:
+    """How bubblewrap is to treat users: as root it is already in a namespace, and has to become somebody else in it."""
+    if sandbox.user is not None:
+        return [word for one in TO_CHANGE for word in ("--cap-add", one)]
+    return ["--unshare-user", "--disable-userns"] if sandbox.is_shut else ["--unshare-user-try"]
+
+
+def plain_order(sandbox: Sandbox, room: Room) -> dict[str, object]:
+    """What is taken from a command without a sandbox."""
+    hidden = sorted({os.path.realpath(one) for one in room.hidden if one.is_dir()}) if sandbox.is_shut else []
+    kept = sorted({os.path.realpath(one) for one in (*(mount.here for mount in room.mounts), *room.programs)})
+    order: dict[str, object] = {"is_last": True, "tells": True, "users": "own" if sandbox.has_users else ""}
+    order |= {"covers": hidden, "kept": [one for one in kept if Path(one).is_dir()] if hidden else []}
+    return order | {"processes": room.processes if sandbox.has_users else 0}
+
+
+def through_airlock(script: str, order: dict[str, object], argv: Sequence[str]) -> list[str]:
+    return [sys.executable, "-I", "-S", script, msgspec.json.encode(order).decode(), *argv]
 
 
 def covered(room: Room) -> list[Path]:
     """Hidden folders that would be seen, because they lie in one that is."""
     seen = [*map(Path, SYSTEM), *room.programs]
     return [one for one in room.hidden if one.is_dir() and any(one.is_relative_to(root) for root in seen)]
+
+
+def way_to(inside: Path) -> Iterator[str]:
+    """The folders above a path; bubblewrap would make them as they are here, where another user may not pass."""
+    for above in reversed(inside.parents[:-1]):
+        yield from ("--perms", "0755", "--dir", str(above))
+
+
+def empty(folder: str) -> tuple[str, ...]:
+    """An empty folder over another one, that nobody can fill."""
+    return ("--size", EMPTY_BYTES, "--tmpfs", folder, "--remount-ro", folder)
 
 
 def system() -> Iterator[str]:
@@ -120,7 +196,7 @@ def system() -> Iterator[str]:
     for name in SECRET:
         path = Path(name)
         if path.is_dir():
-            yield from ("--tmpfs", name)
+            yield from empty(name)
         elif path.exists():
             yield from ("--ro-bind", "/dev/null", name)
 

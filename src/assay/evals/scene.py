@@ -1,5 +1,6 @@
 """What a check sees of a trial, and what it answers: the contract of the room `checks`."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,9 @@ from assay.types import Turn
 from assay.types.value import Row
 
 ROOM = "evals.checks"
-Ending = Literal["exit", "timeout", "disk", "stopped", "missing", "lost"]
+Ending = Literal["exit", "timeout", "disk", "memory", "processes", "stopped", "missing", "lost"]
+OVER = ("disk", "memory", "processes")
+"""Ends of a command that passed its limits."""
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,5 +97,7 @@ def check_of(table: dict[str, object], number: int, where: str) -> Check:
         spec = msgspec.convert(fields, kind(named).Spec)
     except msgspec.ValidationError as error:
         raise BadInput(f"{where}: check {number} ({named}): {error}") from None
+    if not 0 < getattr(spec, "timeout_s", 1.0) < math.inf:
+        raise BadInput(f"{where}: check {number} ({named}): timeout_s must be above 0, and a number")
     told = next((str(value) for value in fields.values()), "")
     return Check(name=str(table.get("name") or f"{named} {told}".strip())[:120], kind=named, spec=spec)

@@ -1,5 +1,6 @@
 """Tasks as folders: what is asked, where it begins, and how the result is checked."""
 
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -16,9 +17,9 @@ from assay.evals.scene import Check, check_of
 from assay.types.value import Row
 
 FILE, WORKSPACE, CHECKS, SOLUTION, SCRIPT = "task.toml", "workspace", "checks", "solution", "solution.sh"
-HIDDEN = (FILE, CHECKS, SOLUTION, SCRIPT, "tests", "environment")
-"""What an agent must never see of its task's folder."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+MOST = 1 << 30
+"""Of anything that a task limits."""
 Network = Literal["none", "full"]
 T = TypeVar("T")
 
@@ -42,6 +43,10 @@ class Task(Row, frozen=True):
     """The guard always looks at it."""
     disk_mb: int = 2048
     """What workspace, home and temporary files may hold together."""
+    memory_mb: int = 4096
+    """What all processes of a command may use together."""
+    processes: int = 1024
+    """How many there may be, threads included."""
     harbor: Layout | None = None
 
 
@@ -68,6 +73,8 @@ class TaskFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ref: str = ""
     must_pass: bool = False
     disk_mb: int = 2048
+    memory_mb: int = 4096
+    processes: int = 1024
 
 
 def load_suite(folder: Path) -> Suite:
@@ -106,6 +113,7 @@ def load_task(folder: Path) -> Task:
         name=folder.name, folder=folder, prompt=told.prompt, checks=checks, sha256=content(folder, told),
         timeout_s=told.timeout_s, network=told.network, rubric=told.rubric.text if told.rubric else "",
         repo=told.repo, ref=told.ref, must_pass=told.must_pass, disk_mb=told.disk_mb,
+        memory_mb=told.memory_mb, processes=told.processes,
     )  # fmt: skip
 
 
@@ -117,6 +125,8 @@ def toml(file: Path, kind: type[T]) -> T:
         raise BadInput(f"{file}: no such file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{file}: no TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{file}: nested too deeply; use fewer brackets in brackets") from None
     except msgspec.ValidationError as error:
         raise BadInput(f"{file}: {error}") from None
 
@@ -129,8 +139,11 @@ def problems(told: TaskFile, folder: Path) -> str:
         "no [[checks]] and no [rubric]: nothing could tell a good result from a bad one": not (
             told.checks or told.rubric
         ),
-        "timeout_s must be above 0": not told.timeout_s > 0,
-        "disk_mb must be above 0": told.disk_mb <= 0,
+        "timeout_s must be above 0, and a number": not 0 < told.timeout_s < math.inf,
+        **{
+            f"{name} must be above 0, and at most {MOST}": not 0 < getattr(told, name) <= MOST
+            for name in ("disk_mb", "memory_mb", "processes")
+        },
         f"both repo and {WORKSPACE}/: keep one of them": bool(told.repo) and has_tree,
         f"neither repo nor {WORKSPACE}/: say where the work begins": not told.repo and not has_tree,
         "repo without ref: name the commit, a branch moves on": bool(told.repo) and not told.ref,

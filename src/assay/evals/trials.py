@@ -4,7 +4,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,12 +19,12 @@ from assay.evals.fingerprint import Listing, listing, sealed
 from assay.evals.launching import Ended, Keepers, Order
 from assay.evals.loaded import LoadedFile, loaded
 from assay.evals.packing import unpack
-from assay.evals.runner import Given, Launch, Left, Runner, runner
+from assay.evals.runner import Given, Launch, Left, Runner, Told, runner
 from assay.evals.sandbox import Mount, Room, Sandbox, folders_of, searched, wrapped
+from assay.evals.scene import OVER
 from assay.evals.tasks import Task
 from assay.evals.types import CheckResult, Cost, Trial
-from assay.evals.watching import Hidden
-from assay.evals.workspace import Unreadable, begin, changes, diff, entries, remove
+from assay.evals.workspace import Unreadable, begin, changes, copy_tree, diff, entries, hand_over, remove
 from assay.types import Turn
 from assay.types.value import Row
 
@@ -34,6 +34,8 @@ OWN = ("workspace", "home", "tmp", "result")
 """Folders that an agent can write to."""
 MOST_SAID = 4 << 20
 """Bytes of an agent's output that are kept."""
+MOST_TOLD = 8 << 20
+"""Characters of instructions that an agent says it was given."""
 Judge = Callable[[Task, Path], float | None]
 """Says how well the rubric of a task is met, from the folder of an attempt; `None`: no judgement."""
 
@@ -81,7 +83,6 @@ class Setting(Struct, frozen=True, kw_only=True):
     """Check files by task, in memory: on disk an agent might find them."""
     unseen: Sequence[Path] = ()
     """Folders of tasks, configurations and results, which no agent may see."""
-    watch: Hidden | None = None
     judge: Judge | None = None
 
 
@@ -110,7 +111,7 @@ class Attempt:
     def __init__(self, job: Job, setting: Setting, folder: Path, scratch: Path) -> None:
         self.job, self.setting, self.folder = job, setting, folder
         self.is_wrapped = setting.sandbox.kind == "bubblewrap"
-        here = {name: str(scratch / name) for name in INSIDE} | {"config": str(job.config.folder)}
+        here = {name: str(scratch / name) for name in INSIDE}
         there = INSIDE | ({"workspace": job.task.harbor.workdir} if job.task.harbor else {})
         self.scratch = Scratch(root=scratch, inside=there if self.is_wrapped else here)
         self.runner: Runner = runner(job.config.agent)
@@ -119,14 +120,11 @@ class Attempt:
     def run(self) -> Record | Failure:
         """The agent, then the checks; `Failure` where it says nothing of the agent."""
         began_at = now()
-        for name in ("home", "tmp", "result"):
-            (self.scratch / name).mkdir(parents=True, mode=0o700)
-        begin(self.job.task, self.job.config, self.scratch / "workspace", self.setting.run / "mirrors")
-        begin(self.job.task, self.job.config, self.scratch / "before", self.setting.run / "mirrors")
+        self.prepare()
         before = entries(self.scratch / "workspace")
         ended = self.agent()
-        left, files = self.left(ended)
-        reading, claim = transcript.read(files), transcript.claimed(self.folder)
+        left, taken = self.left(ended)
+        reading, claim = transcript.read(taken.files), transcript.claimed(self.folder)
         spent = transcript.cost(reading.turns, claim, ended.wall_s)
         if why := self.trouble(left):
             return Failure(why=why, at=now(), cost=spent)
@@ -135,7 +133,7 @@ class Attempt:
             return Failure(why=f"checks could not be run: {', '.join(unsure)}", at=now(), cost=spent)
         found = loaded(
             self.scratch / "before", self.scratch.inside["workspace"], self.job.config.files,
-            self.runner.told(left.records),
+            bounded(self.runner.told(taken)),
         )  # fmt: skip
         self.tell(before, checks, found, ended)
         trial = Trial(
@@ -148,6 +146,17 @@ class Attempt:
             asked = self.setting.judge(self.job.task, self.folder) if ended.ended == "exit" else 0.0
             trial = replace(trial, judge01=asked)
         return self.record(trial, began_at, ended, found)
+
+    def prepare(self) -> None:
+        """The folders of an attempt; a command gets a copy of its configuration, and never the folder itself."""
+        for name in ("home", "tmp", "result"):
+            (self.scratch / name).mkdir(parents=True, mode=0o700)
+        for name in ("workspace", "before"):
+            begin(self.job.task, self.job.config, self.scratch / name, self.setting.run / "mirrors")
+        if self.job.config.agent == "command":
+            copy_tree(self.job.config.folder, self.scratch / "config")
+        for name in (*OWN, "config"):
+            hand_over(self.scratch / name, self.setting.sandbox.user)
 
     def agent(self) -> Ended:
         """Start the agent and wait for its very end."""
@@ -163,15 +172,15 @@ class Attempt:
         )  # fmt: skip
         (self.scratch / "prompt").write_text(launch.stdin, "utf-8")
         env = self.env(launch)
-        with doorway.opened(self.scratch.root, self.allowed(env)) as door:
+        with doorway.opened(self.scratch.root, self.allowed(env), self.setting.sandbox.user) as door:
             argv = doorway.through(launch.argv) if door else list(launch.argv)
             env |= doorway.ENV if door else {}
             order = Order(
                 argv=wrapped(self.setting.sandbox, argv, self.room(door)), env=env,
                 cwd=str(self.scratch / "workspace"), stdin=str(self.scratch / "prompt"),
                 stdout=str(self.folder / paths.OUT), stderr=str(self.folder / paths.ERR), timeout_s=task.timeout_s,
-                most_bytes=task.disk_mb << 20, is_wrapped=self.is_wrapped,
-                marker=str(self.scratch.root),
+                most_bytes=task.disk_mb << 20, most_memory=task.memory_mb << 20, most_processes=task.processes,
+                user=self.setting.sandbox.user, is_wrapped=self.is_wrapped, marker=str(self.scratch.root),
                 watch=[*(str(self.scratch / name) for name in OWN), str(self.folder)],
             )  # fmt: skip
             began = time.monotonic()
@@ -191,8 +200,8 @@ class Attempt:
         task = self.job.task
         why = {
             "timeout": f"the agent ran longer than its {task.timeout_s:g} s",
-            "disk": f"the agent wrote more than {task.disk_mb} MB",
             "lost": "the agent killed the process that kept it",
+            **dict.fromkeys(OVER, f"the agent {ended.why}"),
         }.get(ended.ended, f"the agent was ended ({ended.ended}){f': {ended.why}' if ended.why else ''}")
         self.notes.append(why)
         return tuple(CheckResult(name=one.name, kind=one.kind, passed=False, detail=why) for one in task.checks)
@@ -225,47 +234,42 @@ class Attempt:
         mounts = [Mount(here=self.scratch / name, inside=inside[name], is_writable=True) for name in OWN]
         mounts.append(Mount(here=self.scratch / "tmp", inside="/dev/shm", is_writable=True))  # noqa: S108
         if self.job.config.agent == "command":
-            mounts.append(Mount(here=self.job.config.folder, inside=inside["config"]))
+            mounts.append(Mount(here=self.scratch / "config", inside=inside["config"]))
         mounts += doorway.mounts(door)
         program = self.setting.programs[self.job.config.sha256]
         folders = [] if program.startswith("./") else folders_of(program)
         return Room(
             mounts=mounts, cwd=inside["workspace"], has_network=self.job.task.network == "full",
             programs=[*folders, *searched(self.setting.env.get("PATH", ""))], hidden=self.setting.unseen,
+            processes=self.job.task.processes,
         )  # fmt: skip
 
-    def left(self, ended: Ended) -> tuple[Left, list[Path]]:
+    def left(self, ended: Ended) -> tuple[Left, transcript.Taken]:
         """Take over what the agent left."""
-        home, result = self.scratch / "home", self.scratch / "result"
-        files = transcript.collect(self.runner.transcripts(home, result), self.folder / paths.TRANSCRIPTS)
-        costs.take_claim(result, self.folder)
+        taken = transcript.collect(self.scratch.root, self.runner.TRANSCRIPTS, self.folder / paths.TRANSCRIPTS)
+        self.notes += taken.notes
+        costs.take_claim(self.scratch.root, self.folder)
         (self.folder / paths.ENDED).write_bytes(pretty(ended))
         said = [shortened(self.folder / name) for name in (paths.OUT, paths.ERR)]
-        records = [record for file in files for record in transcript.lines(file)]
-        left = Left(home=home, result=result, stdout=said[0], stderr=said[1], ended=ended, records=records)
-        return left, files
+        return Left(stdout=said[0], stderr=said[1], ended=ended, records=taken), taken
 
     def checks(self, before: Listing, turns: tuple[Turn, ...] | None) -> tuple[CheckResult, ...]:
-        """What the checks say; nothing passes where the agent had a look at them."""
+        """What the checks say."""
         hidden = self.scratch / "hidden"
         unpack(self.setting.hidden[self.job.task.name], hidden)
         place = Place(
             task=self.job.task, sandbox=self.setting.sandbox, scratch=self.scratch.root, hidden=hidden,
             keepers=self.setting.keepers, env=self.setting.env,
         )  # fmt: skip
-        found = check_all(place, self.scratch / "workspace", before, turns)
-        opened = self.setting.watch.opened(self.job.task.name) if self.setting.watch else []
-        if not opened:
-            return found
-        why = f"hidden files were opened while the agent ran: {', '.join(str(file) for file in opened[:3])}"
-        self.notes.append(why)
-        return tuple(replace(check, passed=False, detail=why) for check in found)
+        return check_all(place, self.scratch / "workspace", before, turns)
 
     def tell(
         self, before: Listing, checks: tuple[CheckResult, ...], found: tuple[LoadedFile, ...], ended: Ended
     ) -> None:
         """Write the trial's files, all but the last one."""
         try:
+            if ended.ended in OVER:
+                raise Unreadable(ended.why)
             changed = changes(before, entries(self.scratch / "workspace"))
             shown = "".join(diff(self.scratch / "before", self.scratch / "workspace", changed))
         except (OSError, Unreadable) as error:
@@ -283,9 +287,20 @@ class Attempt:
         return Record(
             key=self.job.key, trial=trial, task_sha256=self.job.task.sha256, config_sha256=self.job.config.sha256,
             checks_sha256=sealed(listing(self.scratch / "hidden")), agent=self.job.config.agent,
-            sandbox=self.setting.sandbox.kind, network=network, began_at=began_at, ended=ended, loaded=found,
+            sandbox=self.setting.sandbox.name, network=network, began_at=began_at, ended=ended, loaded=found,
             notes=tuple(self.notes), evidence=listing(self.folder),
         )  # fmt: skip
+
+
+def bounded(told: Iterable[Told]) -> list[Told]:
+    """As many instructions as anybody could have read."""
+    found, room = [], MOST_TOLD
+    for one in told:
+        room -= len(one.path) + len(one.text) + 1
+        if room < 0:
+            break
+        found.append(one)
+    return found
 
 
 def now() -> str:

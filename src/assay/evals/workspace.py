@@ -132,6 +132,12 @@ def clean_copy(left: Path, into: Path, hidden: Path, secret: Sequence[Path]) -> 
                 (into / path).unlink()
 
 
+def hand_over(folder: Path, user: int | None) -> None:
+    """Make another user the owner of a folder of ours and all that is in it, links themselves included."""
+    if user is not None and folder.exists():
+        subprocess.run(["chown", "-hR", f"{user}:{user}", "--", str(folder)], capture_output=True, check=True)  # noqa: S603, S607
+
+
 def remove(folder: Path) -> None:
     """Delete whatever lies at a path, however deep, and however its owner locked it."""
     if folder.is_symlink() or folder.is_file():

@@ -167,7 +167,7 @@ def test_what_a_command_says_of_its_cost_is_taken_where_it_can_be_true(tmp_path)
 
 def transcribed(tmp_path, name, *records):
     lines = "\n".join(json.dumps(record) for record in records)
-    return config(tmp_path, f'cp {tmp_path}/{name}/log "$ASSAY_RESULT_DIR/t.jsonl"', name, log=lines)
+    return config(tmp_path, 'cp "$(dirname "$0")/log" "$ASSAY_RESULT_DIR/t.jsonl"', name, log=lines)
 
 
 def test_a_transcript_goes_before_claims_and_is_scored_again_without_running_anything(tmp_path):

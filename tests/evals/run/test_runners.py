@@ -1,5 +1,6 @@
 """When an agent is not at fault, and the door through which it reaches its service."""
 
+import errno
 import json
 import socket
 import threading
@@ -18,7 +19,7 @@ from assay.evals.runner import Given, Left, Told, runner
 
 def left(out="", err="", code=1, ended="exit", records=()):
     return Left(
-        home=Path(), result=Path(), stdout=out.encode(), stderr=err.encode(), records=records,
+        stdout=out.encode(), stderr=err.encode(), records=records,
         ended=Ended(ended=ended, code=code, wall_s=1.0),
     )  # fmt: skip
 
@@ -110,11 +111,11 @@ def test_what_a_transcript_says_of_instructions_is_read():
         {"attachment": "odd"},
         {"attachment": {"type": "instructions", "files": "odd"}},
     ]
-    assert runner("claude-code").told(claude) == [
+    assert [*runner("claude-code").told(claude)] == [
         Told(path="/w/CLAUDE.md", text="red"), Told(path="/w/a/CLAUDE.md", text="blue"), Told(text="- purling: edges"),
     ]  # fmt: skip
     codex = [{"type": "world_state", "payload": {"state": {"agents_md": {"text": "red"}}}}, {"type": "world_state"}]
-    assert runner("codex").told(codex) == [Told(text="red")]
+    assert [*runner("codex").told(codex)] == [Told(text="red")]
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -147,7 +148,8 @@ def asked(proxy: str, address: str) -> bytes:
 
 def test_through_the_door_an_agent_reaches_its_service_and_nothing_else(tmp_path, service):
     with doorway.opened(tmp_path, (service,)) as door, socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=relay.serve, args=(listening, str(door)), daemon=True).start()
+        serving = threading.Thread(target=relay.serve, args=(listening, str(door)), daemon=True)
+        serving.start()
         proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"
         assert asked(proxy, service) == b"hello" * 50_000
         for other in ("example.org", "127.0.0.1:9", f"localhost:{service.rpartition(':')[2]}"):
@@ -159,6 +161,43 @@ def test_through_the_door_an_agent_reaches_its_service_and_nothing_else(tmp_path
         with socket.create_connection(listening.getsockname()) as raw:
             raw.sendall(b"CONNECT example.org:443 HTTP/1.1\r\n\r\n")
             assert raw.recv(100).startswith(b"HTTP/1.1 403")
+        listening.shutdown(socket.SHUT_RDWR)
+        serving.join(10)
+        assert not serving.is_alive()
+
+
+def test_a_relay_ends_with_its_socket_and_not_before():
+    class Listening:
+        """Fails as a machine without free handles does, lets somebody in, and is closed."""
+
+        def __init__(self):
+            self.says = [OSError(errno.EMFILE, "no handles"), OSError(errno.ECONNABORTED, "gone"), None]
+
+        def accept(self):
+            if not self.says:
+                raise OSError(errno.EBADF, "closed")
+            if error := self.says.pop(0):
+                raise error
+            one, other = socket.socketpair()
+            other.close()
+            return one, ""
+
+    listening = Listening()
+    relay.serve(listening, "/nowhere")
+    assert not listening.says
+
+
+ODD_VISITORS = [b"GET http://[ HTTP/1.1\r\n\r\n", b"GET http://a:99999999 HTTP/1.1\r\n\r\n", b"CONNECT x HTTP/1.1\r\n"]
+
+
+@pytest.mark.parametrize("words", ODD_VISITORS)
+def test_a_visitor_that_fails_fails_alone_and_quietly(tmp_path, capfd, words):
+    with doorway.opened(tmp_path, ("a:1",)) as door, socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(str(door))
+        raw.sendall(words)
+        raw.shutdown(socket.SHUT_WR)
+        assert raw.recv(100)[:12] in (b"", b"HTTP/1.1 403")
+    assert capfd.readouterr().err == ""
 
 
 ADDRESSES = [

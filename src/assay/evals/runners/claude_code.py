@@ -1,8 +1,7 @@
 """Claude Code in print mode. Its permissions are those of somebody who lets it edit and run, never skipped ones."""
 
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -12,6 +11,7 @@ from assay.evals.runner import Given, Launch, Left, Told
 PROGRAM = "claude"
 HOSTS = ("api.anthropic.com:443",)
 ADDRESS = ("ANTHROPIC_BASE_URL",)
+TRANSCRIPTS = ("home/.claude/projects", "*.jsonl")
 TOOLS = "Bash,Edit,Write,NotebookEdit,Read,Glob,Grep,Skill,Task,Agent,TodoWrite,WebFetch,WebSearch"
 ENV = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -49,17 +49,14 @@ def launch(given: Given) -> Launch:
     return Launch(argv=(*argv, *model, *given.config.args), env=ENV, stdin=given.prompt)
 
 
-def transcripts(home: Path, result: Path) -> list[Path]:  # noqa: ARG001  others look there
-    return sorted((home / ".claude" / "projects").rglob("*.jsonl"))
-
-
 def trouble(left: Left) -> str:
     if left.ended.ended == "timeout":
         return "its service did not answer" if is_retrying(left.records) else ""
     said = envelope(left.stdout)
     if said is None:
         words = left.stderr.decode("utf-8", "replace").strip()[-300:]
-        return f"it ended with {left.ended.code} and no result: {words}" if left.ended.code and not left.records else ""
+        is_silent = left.ended.code and not any(True for _ in left.records)
+        return f"it ended with {left.ended.code} and no result: {words}" if is_silent else ""
     if not said.is_error:
         return ""
     status = said.api_error_status
@@ -82,23 +79,24 @@ def envelope(out: bytes) -> Envelope | None:
     return None
 
 
-def is_retrying(records: Sequence[Mapping[str, object]]) -> bool:
+def is_retrying(records: Iterable[Mapping[str, object]]) -> bool:
     """Whether the last thing that happened is that a request was sent again."""
-    kinds = [(one.get("type"), one.get("subtype")) for one in records]
-    spoke = [kind for kind in kinds if kind[0] in ("assistant", "user") or kind == ("system", "api_error")]
-    return spoke[-1:] == [("system", "api_error")]
+    last = False
+    for one in records:
+        is_error = (one.get("type"), one.get("subtype")) == ("system", "api_error")
+        last = is_error or (last and one.get("type") not in ("assistant", "user"))
+    return last
 
 
-def told(records: Sequence[Mapping[str, object]]) -> list[Told]:
-    found = []
+def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:
     for record in records:
         attached = record.get("attachment")
         if not isinstance(attached, dict):
             continue
         if attached.get("type") == "skill_listing":
-            found.append(Told(text=str(attached.get("content", ""))))
+            yield Told(text=str(attached.get("content", "")))
         several = attached.get("files") if attached.get("type") == "instructions" else None
         one = attached.get("content") if attached.get("type") == "nested_memory" else None
         for file in [*(several if isinstance(several, list) else []), *([one] if isinstance(one, dict) else [])]:
-            found.append(Told(path=str(file.get("path", "")), text=str(file.get("content", ""))))
-    return found
+            if isinstance(file, dict):
+                yield Told(path=str(file.get("path", "")), text=str(file.get("content", "")))

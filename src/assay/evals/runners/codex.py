@@ -1,8 +1,7 @@
 """Codex in `exec` mode; in our sandbox its own one would only stand in the way, and elsewhere it is kept."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -11,6 +10,7 @@ from assay.evals.runner import Given, Launch, Left, Told
 PROGRAM = "codex"
 HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
 ADDRESS = ("OPENAI_BASE_URL",)
+TRANSCRIPTS = ("home/.codex/sessions", "rollout-*.jsonl")
 SERVICE = re.compile(
     r"\b(?:40[13]|408|429|5\d\d)\b|stream disconnected|error sending request|connection (?:failed|refused|reset)|"
     r"timed? ?out|at capacity|overloaded|usage limit|rate limit|unauthorized|"
@@ -34,10 +34,6 @@ def launch(given: Given) -> Launch:
         "check_for_update_on_startup=false",
     )
     return Launch(argv=(*argv, *model, *given.config.args, "-"), stdin=given.prompt)
-
-
-def transcripts(home: Path, result: Path) -> list[Path]:  # noqa: ARG001  others look there
-    return sorted((home / ".codex" / "sessions").rglob("rollout-*.jsonl"))
 
 
 def trouble(left: Left) -> str:
@@ -70,8 +66,7 @@ def events(out: bytes) -> Iterator[tuple[str, str]]:
             yield str(found.get("type", "")), str(found.get("message") or inner)
 
 
-def told(records: Sequence[Mapping[str, object]]) -> list[Told]:
-    found = []
+def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:
     for record in records:
         payload = record.get("payload")
         state = payload.get("state") if record.get("type") == "world_state" and isinstance(payload, dict) else None
@@ -79,7 +74,6 @@ def told(records: Sequence[Mapping[str, object]]) -> list[Told]:
             continue
         instructions, skills = state.get("agents_md"), state.get("host_skills")
         if isinstance(instructions, dict):
-            found.append(Told(text=str(instructions.get("text", ""))))
+            yield Told(text=str(instructions.get("text", "")))
         if isinstance(skills, dict):
-            found.append(Told(text=str(skills.get("body", ""))))
-    return found
+            yield Told(text=str(skills.get("body", "")))

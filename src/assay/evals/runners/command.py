@@ -4,14 +4,14 @@ It may leave `transcript.jsonl` (in the form of any source) and `cost.json` in `
 claims. However it ends, that is its doing: a program that calls a service tries again by itself.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.evals.runner import Given, Launch, Left, Told
 
 PROGRAM = ""
 HOSTS = ()
 ADDRESS = ()
+TRANSCRIPTS = ("result", "*.jsonl")
 
 
 def launch(given: Given) -> Launch:
@@ -23,13 +23,9 @@ def launch(given: Given) -> Launch:
     )  # fmt: skip
 
 
-def transcripts(home: Path, result: Path) -> list[Path]:  # noqa: ARG001  others look there
-    return sorted(file for file in result.rglob("*.jsonl") if file.is_file() and not file.is_symlink())
-
-
 def trouble(left: Left) -> str:  # noqa: ARG001  whatever it says of its service, it could say of any failure
     return ""
 
 
-def told(records: Sequence[Mapping[str, object]]) -> list[Told]:  # noqa: ARG001  nobody knows what it reads
-    return []
+def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:  # noqa: ARG001  nobody knows what it reads
+    return iter(())
