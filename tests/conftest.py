@@ -37,6 +37,8 @@ def pipes_that_close_kill_nobody() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is for background jobs, and then for all they start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
 
 

@@ -57,7 +57,7 @@ def test_killed_again_and_again_every_trial_is_there_once(twelve):
             kills += 1
     known = {file: file.read_bytes() for file in (twelve / "run").rglob("trial.json")}
     last = started(twelve)
-    assert last.wait(60) == 0
+    assert last.wait(180) == 0
     trials = json.loads((twelve / "result.json").read_text())
     slots = [(trial["task"], trial["arm"], trial["repeat"]) for trial in trials]
     assert len(slots) == len(set(slots)) == 12
@@ -71,7 +71,7 @@ def test_killed_again_and_again_every_trial_is_there_once(twelve):
 
 def orphans(mark: str) -> list[psutil.Process]:
     """What still runs after a while."""
-    until = time.monotonic() + 5
+    until = time.monotonic() + 20
     while found := [one for one in psutil.process_iter(["cmdline"]) if mark in " ".join(one.info["cmdline"] or [])]:
         if time.monotonic() > until:
             break
@@ -86,11 +86,11 @@ def test_stopped_in_the_middle_of_an_agent_nothing_of_it_runs_on(tmp_path, numbe
     for name in ("a", "b"):
         config(tmp_path, f"touch {tmp_path}/began; setsid sleep {mark}", name)
     one = started(tmp_path)
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not (tmp_path / "began").exists() and time.monotonic() < until:
         time.sleep(0.02)
     one.send_signal(number)
-    assert one.wait(10) != 0
+    assert one.wait(60) != 0
     assert (tmp_path / "began").exists()
     assert not orphans(mark)
     assert not [*(tmp_path / "run").rglob("trial.json"), *(tmp_path / "run").rglob("failure.json")]
