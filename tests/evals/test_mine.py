@@ -83,7 +83,7 @@ def test_a_session_whose_lines_were_replaced_becomes_a_task(story: Story):
     assert (found["fix"], found["tests"]) == (story.fix, ["tests/test_sum.py"])
     folder = Path(found["folder"])
     assert (folder / "checks/tests/test_sum.py").read_text() == FIXED["tests/test_sum.py"]
-    assert task["checks"][1]["run"].endswith("python -m pytest -q tests/test_sum.py")
+    assert (task["checks"][1]["kind"], task["checks"][1]["files"]) == ("pytest", ["tests/test_sum.py"])
 
 
 def test_it_is_refused_until_somebody_filled_it_in(story: Story):
@@ -94,7 +94,7 @@ def test_it_is_refused_until_somebody_filled_it_in(story: Story):
     kept = [part for part in file.read_text().split("[[checks]]") if 'kind = "TODO"' not in part]
     file.write_text("[[checks]]".join(kept))
     task = load_task(folder)
-    assert [check.kind for check in task.checks] == ["command"]
+    assert [check.kind for check in task.checks] == ["pytest"]
     assert task.timeout_s >= 300
 
 

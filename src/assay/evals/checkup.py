@@ -10,6 +10,7 @@ from assay.evals.fingerprint import Listing
 from assay.evals.launching import Keepers, Order
 from assay.evals.packing import pack, unpack
 from assay.evals.sandbox import Mount, Room, Sandbox, pick, searched, wrapped
+from assay.evals.scene import caution
 from assay.evals.tasks import CHECKS, SCRIPT, SOLUTION, Task
 from assay.evals.types import CheckResult
 from assay.evals.workspace import begin, copy_tree, entries, hand_over, remove
@@ -28,6 +29,8 @@ class Checkup(Row, frozen=True):
     solved: tuple[CheckResult, ...] | None
     """On the reference solution; `None`: there is none."""
     problems: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    """What may be meant, and should be known."""
 
     @property
     def is_fine(self) -> bool:
@@ -48,7 +51,10 @@ def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = Non
             solved, why = on_solution(task, chosen, scratch / "solved", given)
     finally:
         remove(scratch)
-    return Checkup(task=task.name, untouched=untouched, solved=solved, problems=tuple(problems(untouched, solved, why)))
+    return Checkup(
+        task=task.name, untouched=untouched, solved=solved, problems=tuple(problems(untouched, solved, why)),
+        cautions=tuple(f"{check.name}: {said}" for check in task.checks if (said := caution(check))),
+    )  # fmt: skip
 
 
 def problems(untouched: tuple[CheckResult, ...], solved: tuple[CheckResult, ...] | None, why: str) -> list[str]:

@@ -45,6 +45,10 @@ class Ran(Row, frozen=True):
     """Whether the check files were others afterwards than before."""
     reward: str = ""
     """What a Harbor task wrote into its reward file."""
+    proof: str | None = None
+    """What stands behind the word it was given, in its last line; `None`: that line is another."""
+    aside: tuple[str, ...] = ()
+    """Files that the agent added, and that were set aside because they steer programs."""
 
 
 class Scene(Struct, frozen=True, kw_only=True):
@@ -56,8 +60,8 @@ class Scene(Struct, frozen=True, kw_only=True):
     """Paths that were added, altered or removed since the start, sorted."""
     turns: tuple[Turn, ...] | None
     """`None`: the agent left no transcript."""
-    run: Callable[[str, float], Ran]
-    """Run a shell line for so many seconds in a copy of its own."""
+    run: Callable[[str, float, tuple[str, ...]], Ran]
+    """Run a shell line for so many seconds in a copy of its own; names of files that are not set aside."""
 
     def file(self, path: str) -> Path | None:
         """A file of the workspace; `None` where there is none, or a link leads out of it."""
@@ -74,6 +78,12 @@ class Kind(Protocol):
         """Look."""
 
 
+def caution(check: "Check") -> str:
+    """What a person should know of a check before trusting it; only some kinds have something to say."""
+    says: Callable[[Spec], str] = getattr(kind(check.kind), "caution", lambda _: "")
+    return says(check.spec)
+
+
 class Check(Row, frozen=True):
     """One check of a task."""
 
@@ -85,6 +95,22 @@ class Check(Row, frozen=True):
 def kind(name: str) -> Kind:
     """The checks called so."""
     return cast(Kind, find(ROOM, name))
+
+
+def not_run(ran: Ran, timeout_s: float) -> Finding | None:
+    """What is to be said of a command that did not end by itself; nothing where it did."""
+    if ran.ended in ("lost", "missing", "stopped"):
+        return Finding(passed=None, detail="the command could not be run")
+    if ran.is_tampered:
+        return Finding(passed=False, detail="the check files were changed while the command ran")
+    if ran.ended == "exit":
+        return None
+    why = {"timeout": f"ran longer than {timeout_s:g} s"}
+    return Finding(passed=False, detail=why.get(ran.ended, f"went beyond its limits ({ran.ended})"))
+
+
+def joined(*said: str) -> str:
+    return "; ".join(filter(None, said))
 
 
 def check_of(table: dict[str, object], number: int, where: str) -> Check:

@@ -14,7 +14,6 @@ MARK = "TODO"
 """A kind that no check has: `assay eval check` refuses the task until somebody has been here."""
 TIMEOUT_S, LEAST_S, MOST_S = 900.0, 300.0, 7200.0
 RUNNERS = {
-    "py": "python -m pytest -q {path}",
     "go": "go test ./{folder}",
     "rb": "ruby -Itest {path}",
     "js": "node --test {path}",
@@ -66,13 +65,12 @@ def left_to_do(fix: Fix | None) -> list[str]:
 def proposals(fix: Fix | None) -> Iterator[str]:
     """A check for each test of the fix."""
     for test in fix.tests if fix else ():
-        yield from [
-            "",
-            "[[checks]]",
-            'kind = "command"',
-            f"name = {text(f'passes {test.path}')}",
-            f"run = {text(run_of(test))}",
-        ]
+        yield from ["", "[[checks]]", f"name = {text(f'passes {test.path}')}"]
+        if test.path.endswith(".py"):
+            yield from ['kind = "pytest"', f"files = [{text(test.path)}]"]
+        else:
+            yield from ['kind = "command"', f"run = {text(run_of(test))}"]
+            yield "proof = false  # code that it loads can end it early and pass; better is a check that proves its end"
 
 
 def run_of(test: TestFile) -> str:

@@ -249,6 +249,8 @@ class CheckupLine(Row, frozen=True):
     solved: tuple[CheckLine, ...] | None
     """On the reference solution; `None`: there is none."""
     problems: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    """What may be meant, and should be known."""
 
 
 class Checkups(Row, frozen=True, kw_only=True):

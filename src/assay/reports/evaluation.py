@@ -142,7 +142,7 @@ def checkups(found: Checkups) -> Group:
     parts: list[RenderableType] = []
     for one in found.tasks:
         parts.append(Text.assemble(MARK[not one.problems], " ", (one_line(one.task, MOST_NAME), "bold"), tried(one)))
-        parts += lines(one.problems, "red")
+        parts += [*lines(one.problems, "red"), *lines(one.cautions, "yellow")]
     parts += [Text.assemble(MARK[True], " ", one_line(name, MOST_NAME), "  configuration") for name in found.configs]
     return Group(*parts)
 

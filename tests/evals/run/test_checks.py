@@ -45,7 +45,7 @@ TURNS = (Turn(calls=(call("Bash", command="cat .env.local && ls"), call("Edit", 
 
 def found(workspace, turns=TURNS, changed=(), ran=None, **table):
     check = check_of(table, 1, "here")
-    scene = Scene(workspace=workspace, changed=changed, turns=turns, run=lambda line, s: ran)
+    scene = Scene(workspace=workspace, changed=changed, turns=turns, run=lambda *_: ran)
     return kind(check.kind).check(check.spec, scene)
 
 

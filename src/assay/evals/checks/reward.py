@@ -4,7 +4,7 @@ import math
 
 import msgspec
 
-from assay.evals import scene
+from assay.evals import scene, steering
 
 SCRIPT = "bash /tests/test.sh"
 
@@ -14,7 +14,7 @@ class Spec(scene.Spec, frozen=True):
 
 
 def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    ran = seen.run(SCRIPT, spec.timeout_s)
+    ran = seen.run(SCRIPT, spec.timeout_s, steering.FILES)  # its tests lie elsewhere and don't obey those
     if ran.ended in ("lost", "missing", "stopped"):
         return scene.Finding(passed=None, detail="the tests could not be run")
     if ran.is_tampered:
