@@ -4,6 +4,7 @@ A program of its own, with no imports of ours: `airlock.py ORDER COMMAND…`, th
 outside a sandbox that root makes, inside every sandbox, and in front of commands that have none.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -21,7 +22,8 @@ COUNTED_BY_NAMESPACE = (5, 14)
 """Before this Linux, a limit of processes counts all of the user's on this machine."""
 FIRST_TO_GO = "1000"
 NOBODY = 65534
-STATUS_FD = 9
+LOST_FD = 8
+"""Where whoever keeps the command is told that it could not be started; the command itself never has it."""
 LOST = b'"lost": '
 SHUT = "/proc/sys/user/max_user_namespaces"
 libc = ctypes.CDLL(None, use_errno=True)
@@ -136,15 +138,16 @@ def passing(order: dict) -> None:  # type: ignore[type-arg]  # JSON
 
 def main() -> None:
     order, command = json.loads(sys.argv[1]), sys.argv[2:]
-    if order.get("tells"):
-        os.set_inheritable(STATUS_FD, not order.get("is_last"))
+    if order.get("is_last"):
+        with contextlib.suppress(OSError):
+            os.set_inheritable(LOST_FD, False)  # noqa: FBT003
     try:
         passing(order)
         os.execvp(command[0], command)  # noqa: S606
     except OSError as error:
         said = f"{command[0]} could not be started: {error}"
-        if order.get("tells"):
-            os.write(STATUS_FD, LOST + json.dumps(said).encode())
+        with contextlib.suppress(OSError):
+            os.write(LOST_FD, LOST + json.dumps(said).encode())
         os.write(2, f"{said}\n".encode())
         os._exit(127)
 

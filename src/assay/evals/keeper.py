@@ -26,7 +26,7 @@ TICK_S = 0.05
 SHARE = 10
 """At most one part in so many of the time goes into measuring."""
 PROC = "/proc"
-STATUS_FD = 9
+STATUS_FD, LOST_FD = 9, 8
 ENDED = b'"exit-code"'
 WRAPPER = "bwrap"
 """Ends by itself with what it wraps; asked to end, it would kill that without a warning."""
@@ -315,13 +315,14 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
     began = time.monotonic()
     told = os.open(f"{order['stderr']}.status", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     os.unlink(f"{order['stderr']}.status")
-    os.dup2(told, STATUS_FD)
+    for handle in (STATUS_FD, LOST_FD):
+        os.dup2(told, handle)
     with open(order["stdin"], "rb") as given, open(order["stdout"], "wb") as out, open(order["stderr"], "wb") as err:  # noqa: PTH123
         handed(order, [given, out, err], order["user"])
         try:
             child = subprocess.Popen(  # noqa: S603
                 order["argv"], cwd=order["cwd"], env=order["env"], stdin=given, stdout=out, stderr=err,
-                start_new_session=True, pass_fds=[STATUS_FD], preexec_fn=lambda: limit(order["most_bytes"]),
+                start_new_session=True, pass_fds=[STATUS_FD, LOST_FD], preexec_fn=lambda: limit(order["most_bytes"]),
             )  # fmt: skip
         except OSError as error:
             return {"ended": "missing", "code": None, "wall_s": 0.0, "left": 0, "why": str(error)}
@@ -331,10 +332,16 @@ def keep(order: dict) -> dict:  # type: ignore[type-arg]  # JSON in, JSON out
     os.lseek(told, 0, os.SEEK_SET)
     said = os.read(told, 4096)
     if LOST in said:
-        return found | {"ended": "missing", "code": None, "why": json.loads(said.partition(LOST)[2])}
+        return found | {"ended": "missing", "code": None, "why": lost_words(said)}
     if found["ended"] == "exit" and order["is_wrapped"] and ENDED not in said:
         return found | {"ended": "lost", "code": None, "why": "the sandbox could not be made"}
     return found
+
+
+def lost_words(said: bytes) -> str:
+    """Why a command could not be started; what bubblewrap says of it may follow."""
+    words: str = json.JSONDecoder().raw_decode(said.partition(LOST)[2].decode())[0]
+    return words
 
 
 def handed(order: dict, files: list, user: int) -> None:  # type: ignore[type-arg]

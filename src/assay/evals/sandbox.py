@@ -33,7 +33,7 @@ TO_CHANGE = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_SYS_RESOURCE")
 EMPTY_BYTES = "65536"
 PROGRAM = "bwrap"
 SCRIPT = "/run/assay/airlock.py"
-STATUS_FD = airlock.STATUS_FD
+STATUS_FD = 9
 """Where bubblewrap reports that the command itself has ended; a sandbox that could not be made reports nothing."""
 
 
@@ -117,7 +117,13 @@ def plain(why: str) -> Sandbox:
 def tried(sandbox: Sandbox, argv: Sequence[str] = ("true",), hidden: Sequence[Path] = ()) -> str:
     """Why a sandbox does not work here; nothing where it does."""
     room = Room(mounts=(), cwd="/", has_network=False, programs=searched(""), hidden=hidden, processes=64)
-    words = ["/bin/sh", "-c", f'exec "$@" {STATUS_FD}>/dev/null', "sh", *wrapped(sandbox, argv, room)]
+    words = [
+        "/bin/sh",
+        "-c",
+        f'exec "$@" {STATUS_FD}>/dev/null {airlock.LOST_FD}>&{STATUS_FD}',
+        "sh",
+        *wrapped(sandbox, argv, room),
+    ]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
@@ -159,7 +165,7 @@ def plain_order(sandbox: Sandbox, room: Room) -> dict[str, object]:
     """What is taken from a command without a sandbox."""
     hidden = sorted({os.path.realpath(one) for one in room.hidden if one.is_dir()}) if sandbox.is_shut else []
     kept = sorted({os.path.realpath(one) for one in (*(mount.here for mount in room.mounts), *room.programs)})
-    order: dict[str, object] = {"is_last": True, "tells": True, "users": "own" if sandbox.has_users else ""}
+    order: dict[str, object] = {"is_last": True, "users": "own" if sandbox.has_users else ""}
     order |= {"covers": hidden, "kept": [one for one in kept if Path(one).is_dir()] if hidden else []}
     return order | {"processes": room.processes if sandbox.has_users else 0}
 

@@ -31,6 +31,7 @@ WAYS_OUT = {
     "fill an empty folder with memory": "head -c 1M /dev/zero > /etc/ssh/flood",
     "fill devices with memory": "head -c 1M /dev/zero > /dev/flood",
     "make a device": "mknod /tmp/zero c 1 5",
+    "speak to its keeper": "(: >&8) || (: >&9)",
     "change the limits of its namespace": "echo 10 > /proc/sys/user/max_user_namespaces",
 }
 
@@ -65,6 +66,18 @@ def test_nothing_of_an_agent_belongs_to_root(tmp_path):
     owners = {file.stat().st_uid for file in folder.iterdir()}
     assert owners == {os.getuid() or sandbox.user}
     assert 0 not in owners or os.getuid()
+
+
+@pytest.mark.parametrize("kind", ["plain", "bubblewrap"])
+def test_a_program_that_can_not_be_started_is_nobodys_failure(tmp_path, kind):
+    task(tmp_path / "tasks")
+    arms = config(tmp_path, "echo blue > scarf.txt; (: >&8) || (: >&9) || true", "a"), config(tmp_path, "", "b")
+    (arms[1].folder / "agent.sh").write_text("#!/no/such/shell\n")
+    arms = arms[0], load_config(str(arms[1].folder), tmp_path / "keep")
+    found = ran(tmp_path, arms, PLAIN if kind == "plain" else bubblewrap(), options={"most_attempts": 1})
+    assert [trial.state for trial in found.trials] == ["done", "failed_infrastructure"]
+    (why,) = (tmp_path / "run").rglob("failure.json")
+    assert "could not be started" in why.read_text()
 
 
 def test_a_configuration_that_nobody_else_may_read_is_read_by_its_agent(tmp_path):
