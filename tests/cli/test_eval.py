@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ran, is_one_line, run
-from tests.evals.run.make import task, tree
+from tests.evals.run.make import BUSY, served, task, tree
 from tests.llm.standin import Standin
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluation"
@@ -18,10 +18,12 @@ TASKS, CONFIGS = EXAMPLE / "tasks", EXAMPLE / "configs"
 WOVEN = "cat > /dev/null; echo blue > scarf.txt"
 
 
-def evaluated(tmp: Path, baseline: str, candidate: str, *more: object, tasks: Path = TASKS) -> Ran:
+def evaluated(
+    tmp: Path, baseline: str, candidate: str, *more: object, tasks: Path = TASKS, env: dict[str, str] | None = None
+) -> Ran:
     sides = [CONFIGS / name if (CONFIGS / name).is_dir() else tmp / name for name in (baseline, candidate)]
     args = ("--tasks", tasks, "--baseline", sides[0], "--candidate", sides[1], "--out", tmp / "run")
-    return run("eval", "run", *args, *more, cwd=tmp)
+    return run("eval", "run", *args, *more, cwd=tmp, env=env)
 
 
 def agent(tmp: Path, name: str, script: str) -> str:
@@ -131,10 +133,9 @@ def test_sequential_mode_stops_when_it_is_decided(tmp_path):
 
 def test_infrastructure_that_fails_is_no_verdict_on_the_agent(tmp_path):
     task(tmp_path / "tasks")
-    agent(tmp_path, "b", WOVEN)
-    (tmp_path / "b" / "agent.sh").write_text("#!/no/such/shell\n")
+    _, env = served(tmp_path, WOVEN, BUSY)
     ran = evaluated(
-        tmp_path, agent(tmp_path, "a", WOVEN), "b", "--rule", "seed", "--json", tasks=tmp_path / "tasks",
+        tmp_path, "a", "b", "--rule", "seed", "--json", tasks=tmp_path / "tasks", env={"PATH": env["PATH"]},
     )  # fmt: skip
     found = told(ran)
     assert (found["verdict"], found["promote"]) == ("invalid", False)
