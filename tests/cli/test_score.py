@@ -192,6 +192,30 @@ def test_what_was_there_is_replaced_whole_and_a_link_is_followed(folder: Path, t
     assert sorted(os.listdir(tmp_path)) == ["link.md", "real.md"]
 
 
+def test_what_is_no_file_is_not_replaced_by_a_report(folder: Path, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "null.json").symlink_to("null")
+    os.mkfifo(tmp_path / "null")
+    (tmp_path / "notes.md").symlink_to("diary.txt")
+    (tmp_path / "diary.txt").write_text("today I wove")
+
+    def there() -> dict[str, object]:
+        found = {file.name: file.lstat() for file in tmp_path.iterdir()}
+        return {name: (one.st_mode, one.st_ino, one.st_size, one.st_mtime_ns) for name, one in found.items()}
+
+    before = there()
+    for name in ("pipe.json", "null.json", "notes.md"):
+        ran = score(folder, "-o", tmp_path / name)
+        assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True), name
+    assert there() == before
+
+
+def test_a_report_keeps_the_mode_of_the_file_it_replaces(folder: Path, tmp_path: Path):
+    (tmp_path / "r.md").touch(0o600)
+    assert score(folder, "-o", tmp_path / "r.md").code == 0
+    assert (tmp_path / "r.md").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(folder: Path, tmp_path: Path):
     (tmp_path / "report.md").mkdir()
     ran = score(folder, "-o", tmp_path / "report.md")

@@ -1,6 +1,7 @@
 """Sessions come out of Langfuse whole, once, in order, from servers of both generations."""
 
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -333,3 +334,15 @@ def test_an_error_of_the_server_in_the_list_of_sessions_is_raised(make: Make, tm
     standin.planned = [(500, {}, {"message": "broken"})] * 99
     with pytest.raises(RemoteError, match="500 broken"):
         pull(client, tmp_path, since=moment(0))
+
+
+def test_what_is_no_file_is_not_replaced_by_a_session(make: Make, tmp_path: Path):
+    standin = make(BOTH[-1])
+    fill(standin, *two_turns())
+    path = Path(pull(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
+    path.unlink()
+    os.mkfifo(path)
+    before = path.lstat().st_mode, path.lstat().st_mtime_ns
+    with pytest.raises(BadInput, match="is a link, a pipe or a folder"):
+        pull(client_of(standin), tmp_path, ["s1"])
+    assert (path.lstat().st_mode, path.lstat().st_mtime_ns) == before

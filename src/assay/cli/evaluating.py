@@ -141,7 +141,7 @@ def promised(suite: Suite, repeats: int, attempt: int, want: float | None, *, is
 def unseen_by_git(root: Path) -> None:
     """Runs are not for committing."""
     root.mkdir(parents=True, exist_ok=True)
-    if not (root / ".gitignore").exists():
+    if not os.path.lexists(root / ".gitignore"):
         (root / ".gitignore").write_text("*\n", "utf-8")
 
 

@@ -1,6 +1,7 @@
 """`-o FILE`: a report in a file, in the format that its ending names."""
 
 import os
+import secrets
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 from pathlib import Path
@@ -37,6 +38,10 @@ def checked(path: Path | None, formats: Collection[str] = FORMATS) -> Path | Non
         raise BadInput(f"-o {path}: {error}") from None
     if target.is_dir():
         raise BadInput(f"-o {path}: is a folder; give a file in it")
+    if target.exists() and not target.is_file():
+        raise BadInput(f"-o {path}: is a pipe or a device, which a report does not replace; give a file")
+    if target.suffix.lower() != path.suffix.lower():
+        raise BadInput(f"-o {path}: leads to {target}, which ends otherwise; give that file itself")
     if not target.parent.is_dir():
         raise BadInput(f"-o {path}: there is no folder {target.parent}; make it first")
     return target
@@ -48,11 +53,13 @@ def save(report: Report, zone: tzinfo, target: Path) -> None:
 
 
 def write(content: bytes, target: Path) -> None:
-    """Write the file whole or not at all: what was there stays until the new one is complete."""
-    beside = target.with_name(f".assay.{os.getpid()}.part")
+    """Write the file whole or not at all: what was there stays until the new one is complete, and its mode holds."""
+    beside = target.with_name(f".assay.{secrets.token_hex(8)}.part")
     try:
+        mode = target.stat().st_mode & 0o777 if target.is_file() else 0o666
         try:
-            beside.write_bytes(content)
+            with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:  # noqa: PTH123
+                file.write(content)
             os.replace(beside, target)
         finally:
             beside.unlink(missing_ok=True)

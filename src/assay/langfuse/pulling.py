@@ -87,6 +87,8 @@ def pull(
 def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
     """Read a session and bring its file up to date: what the server has since deleted stays in it."""
     path = file_of(folder, client.host, session)
+    if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
+        raise BadInput(f"{path}: is a link, a pipe or a folder where a pulled session belongs; move it away")
     rows = observations(client, session)
     fresh = each_once(rows)
     if not fresh:

@@ -1,6 +1,5 @@
 """Opening a store: a private file, the right journal, the right schema version."""
 
-import os
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
 
 from assay.errors import StoreError
+from assay.stores.sql.claiming import claim
 from assay.stores.sql.plainly import told_plainly
 from assay.stores.sql.schema import TABLES, generation
 from assay.stores.sql.store import Store
@@ -23,22 +23,15 @@ def open_store(url: str) -> Store:
     """The store at a `sqlite:///` URL, made or brought up to date where needed."""
     path = Path(url.removeprefix("sqlite:///"))
     with told_plainly(str(path)):
-        make_private(path)
+        is_empty = claim(path)
         engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": WAIT_MS / 1000})
         event.listen(engine, "connect", prepare)
         event.listen(engine, "begin", begin)
         migrate(engine, str(path))
+        if is_empty:  # somebody else's empty file, which has just become ours
+            engine.dispose()
+            claim(path)
     return Store(engine, str(path))
-
-
-def make_private(path: Path) -> None:
-    """The file and its folder, readable by their owner alone."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    try:
-        os.fchmod(file, 0o600)
-    finally:
-        os.close(file)
 
 
 def prepare(connection: sqlite3.Connection, _: object) -> None:
@@ -47,6 +40,7 @@ def prepare(connection: sqlite3.Connection, _: object) -> None:
     connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
 
 
