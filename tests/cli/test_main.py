@@ -29,6 +29,7 @@ from tests.conftest import (
     spawn,
     write,
 )
+from tests.tables import each_row
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 NAMES = {
@@ -68,7 +69,7 @@ def test_help_names_every_command():
     assert not [name for name in COMMANDS if name not in ran.out]
 
 
-@pytest.mark.parametrize("name", sorted(NAMES), ids=" ".join)
+@each_row("name", sorted(NAMES), ids=" ".join)
 def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     ran = run(*name, "--help")
     assert (ran.code, ran.err) == (0, "")
@@ -78,7 +79,7 @@ def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     assert not [option for option in options if option not in ran.out]
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@each_row("name", sorted(COMMANDS))
 def test_help_of_a_command_has_an_example(name: str):
     assert f"Example: `assay {name}" in run(name, "--help").out
 

@@ -22,6 +22,7 @@ from assay.types import (
     Turn,
     Usage,
 )
+from tests.tables import each_row
 
 
 def asked(n: int = 1, kind: PromptKind = "typed", images: int = 0) -> Prompt:
@@ -119,7 +120,7 @@ def test_a_stream_that_an_accepted_plan_opened_continues_another() -> None:
 # --- substance ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("made", "is_substance", "mutating"),
     [
         ([], False, 0),
@@ -176,7 +177,7 @@ def test_lines_are_summed_by_file_and_written_files_are_listed() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "language"),
     [
         ("/till/a.py", "Python"),
@@ -212,7 +213,7 @@ def test_languages_come_by_lines_added() -> None:
 TEST_OK, TEST_BAD, TEST_DARK = ran("test", "passed"), ran("test", "failed", "error"), ran("test", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("calls", "expected"),
     [
         ([TEST_OK], checks.Runs(passed=1, last="passed")),
@@ -251,7 +252,7 @@ def test_a_stream_without_runs_has_no_checks() -> None:
 BAD, OTHER, FINE = ran(command="make a", status="error"), ran(command="make b", status="error"), ran(command="make a")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("calls", "repeated", "longest", "after"),
     [
         ([], 0, 0, 0),
@@ -321,7 +322,7 @@ def said(*minutes: float) -> list[Turn]:
     return [Turn(at=stamps[0], ended_at=stamps[-1], replies=tuple(Reply(at=at, text="") for at in stamps))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("made", "wall_s", "active_s"),
     [
         ([], None, None),

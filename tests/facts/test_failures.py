@@ -14,6 +14,7 @@ from assay.facts.failures import CHECKS, DISMISSED, LOOP, STACK
 from assay.sessions.calls import LANDING, TELLING
 from assay.types import Call, Failure, FailureKind, Mark, Prompt, Run, Turn
 from tests.judges.make_turns import QUICK, Step, any_turns, asked, checked, committed, edit, look, session, shell, tool
+from tests.tables import each_row
 
 STOPPED = Mark(kind="interrupt", at="")
 FIX = edit("till/sum.py")
@@ -56,7 +57,7 @@ def ran(command: str, *programs: str, output: str = "", status: Any = "error") -
 # --- unresolved error ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "turn", "quote"),
     [
         ([asked("round the sums", FIX, RED, "I tried.")], 1, RED_LINE),
@@ -78,7 +79,7 @@ def test_an_error_that_nothing_resolves_is_a_failure(steps: list[Step], turn: in
     assert signals(*steps) == [("unresolved_error", turn, quote)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "programs"),
     [
         ("cat till.log", ["cat"]),
@@ -93,13 +94,13 @@ def test_an_error_that_nothing_resolves_is_a_failure(steps: list[Step], turn: in
         ("Get-Content till.log | Select-String Error", ["Get-Content", "Select-String"]),
     ],
 )
-@pytest.mark.parametrize("status", ["ok", "error"])
+@each_row("status", ["ok", "error"])
 def test_a_log_or_file_that_is_read_fails_nothing(command: str, programs: list[str], status: Any) -> None:
     reading = ran(command, *programs, output=TRACE * 9 + "Error: no such till\n", status=status)
     assert signals(BEGIN, asked("what does the log say", *[reading] * 4, "That a till is missing.")) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "done",
     [
         [replace(look("till.log"), output=TRACE)],
@@ -129,7 +130,7 @@ def test_neither_does_what_was_read_resolved_or_only_untidy(done: list[Any]) -> 
     assert signals(BEGIN, asked("go on", *done, "Done.")) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "Done. The one failure is pre-existing.",
@@ -144,13 +145,13 @@ def test_neither_does_what_was_read_resolved_or_only_untidy(done: list[Any]) -> 
         "남은 실패는 기존 문제입니다.",
     ],
 )
-@pytest.mark.parametrize("later", [[], [asked("hm", "So be it.")]], ids=["at once", "and then talk"])
+@each_row("later", [[], [asked("hm", "So be it.")]], ids=["at once", "and then talk"])
 def test_a_failure_that_the_agent_calls_older_is_not_of_this_work(words: str, later: list[Step]) -> None:
     last = [asked("hm", words)] if later else []
     assert signals(BEGIN, asked("run the tests", *[RED] * LOOP, words), *last) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         "thanks!",
@@ -164,7 +165,7 @@ def test_a_failure_that_the_agent_calls_older_is_not_of_this_work(words: str, la
         "pushして、ありがとう",
     ],
 )
-@pytest.mark.parametrize("done", [[RED], [RED] * LOOP, [CRASH]], ids=["a test", "a loop", "a crash"])
+@each_row("done", [[RED], [RED] * LOOP, [CRASH]], ids=["a test", "a loop", "a crash"])
 def test_a_failure_that_the_person_takes_is_none(done: list[Call], words: str) -> None:
     assert signals(BEGIN, asked("go on", *done, "Done."), asked(words, "Good.")) == []
 
@@ -208,7 +209,7 @@ SORE = [
 ]
 
 
-@pytest.mark.parametrize("words", SORE)
+@each_row("words", SORE)
 def test_patience_that_ends_is_a_failure(words: str) -> None:
     assert ("frustration", 2, words) in signals(BEGIN, asked(words, FIX, "Sorry, done."))
 
@@ -218,8 +219,8 @@ def test_the_line_that_tells_it_is_quoted() -> None:
     assert signals(BEGIN, asked(prompt, "Rounded.")) == [("frustration", 2, "İß: WTF is that?")]
 
 
-@pytest.mark.parametrize("words", SORE)
-@pytest.mark.parametrize(
+@each_row("words", SORE)
+@each_row(
     "after",
     [
         [GO_ON, GO_ON, GO_ON],
@@ -270,14 +271,14 @@ LET_GO = [
 ]
 
 
-@pytest.mark.parametrize("words", LET_GO)
-@pytest.mark.parametrize("done", [[], ["All right."]], ids=["unanswered", "answered"])
+@each_row("words", LET_GO)
+@each_row("done", [[], ["All right."]], ids=["unanswered", "answered"])
 def test_what_the_person_lets_go_of_is_a_failure(words: str, done: list[Any]) -> None:
     assert signals(BEGIN, asked(words, *done)) == [("scope_abandoned", 2, words)]
 
 
-@pytest.mark.parametrize("words", LET_GO)
-@pytest.mark.parametrize(
+@each_row("words", LET_GO)
+@each_row(
     "after",
     [
         [asked("then round the taxes", FIX, "Rounded.")],
@@ -370,7 +371,7 @@ def test_attempts_may_be_spread_over_the_final_turns_and_no_farther() -> None:
     assert signals(BEGIN, attempt, attempt, GO_ON, attempt) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "done",
     [
         [RED, FIX] * 2,

@@ -21,6 +21,7 @@ from tests.judges.make_turns import (
 from tests.judges.make_turns import (
     look as read,
 )
+from tests.tables import each_row
 
 COMPACT = Mark(kind="compact", at="", detail="auto")
 
@@ -87,7 +88,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "done", "expected"), TABLE)
+@each_row(("name", "done", "expected"), TABLE)
 def test_a_signal_is_counted_with_its_occasions(name: str, done: list[Call], expected: tuple[int, int]) -> None:
     assert counted(name, *done) == expected
 

@@ -4,6 +4,7 @@ import pytest
 
 from assay.facts.tokens import Tokens, fact, price_list, price_of
 from assay.types import Spend, Turn, Usage
+from tests.tables import each_row
 
 DAY = "2026-03-02T09:00:00Z"
 MILLION = Usage(input=1_000_000)
@@ -16,7 +17,7 @@ def spent(*spends: tuple[str, Usage], at: str = DAY) -> list[Turn]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "cost"),
     [
         (Usage(input=1_000_000), 5.0),
@@ -33,7 +34,7 @@ def test_every_sort_of_token_has_its_price(usage: Usage, cost: float) -> None:
     assert fact(spent((OPUS, usage))).cost_usd == pytest.approx(cost)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spends", "cost", "unpriced"),
     [
         ([], 0.0, []),
@@ -53,7 +54,7 @@ def test_one_unpriced_model_makes_the_cost_unknown(
     assert (found.cost_usd, found.unpriced_models) == (cost, unpriced)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "listed"),
     [
         ("claude-opus-4-5-20251101", "claude-opus-4-5"),

@@ -12,6 +12,7 @@ from assay.judges.model.replies import Checks
 from assay.scores.measures import PILLARS, TENTHS
 from assay.types import Intent
 from tests.judges.test_versions import SOURCE
+from tests.tables import each_row
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 ALL_HOLD = dict.fromkeys(NOT_ASKED, True)
@@ -35,7 +36,7 @@ def test_the_seven_checks_are_those_that_reports_and_replies_know() -> None:
     assert list(NOT_ASKED) == list(Checks.__struct_fields__) == list(pillars)
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_a_check_that_says_nothing_for_the_intent_is_none_whatever_was_answered(intent: Intent) -> None:
     asked = asked_of(intent, ALL_HOLD)
     assert {name for name, value in asked.items() if value is None} == {

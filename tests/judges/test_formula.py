@@ -3,7 +3,6 @@
 from math import nextafter
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from assay.judges.formula import FLOORS, goal_complete
 from assay.judges.offline.outcome import Weights
 from assay.judges.offline.tables import table
 from assay.types import EvidenceKind, Failure, FailureKind, Intent
+from tests.tables import each_row
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 NO_FAILURES: tuple[Failure, ...] = ()
@@ -37,7 +37,7 @@ def test_the_outcome_judge_has_a_prior_for_all_eight_intents() -> None:
     assert set(table("outcome", Weights).prior) == set(INTENTS)
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_silence_needs_the_floor_of_the_intent(intent: Intent) -> None:
     floor = SILENT_FLOORS[intent]
     found = [
@@ -47,19 +47,19 @@ def test_silence_needs_the_floor_of_the_intent(intent: Intent) -> None:
     assert found == [False, False, True, True, True]
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_explicit_evidence_needs_no_floor(intent: Intent) -> None:
     assert goal_complete(intent, "explicit", SILENT_FLOORS[intent] - 0.01, NO_FAILURES)
     assert goal_complete(intent, "explicit", 0.0, NO_FAILURES)
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_evidence_of_failure_completes_nothing(intent: Intent) -> None:
     assert not goal_complete(intent, "failure", 1.0, NO_FAILURES)
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=[failure.kind for failure in FAILURES])
-@pytest.mark.parametrize("evidence", get_args(EvidenceKind))
+@each_row("failure", FAILURES, ids=[failure.kind for failure in FAILURES])
+@each_row("evidence", get_args(EvidenceKind))
 def test_any_failure_signal_forces_it_to_be_incomplete(evidence: EvidenceKind, failure: Failure) -> None:
     assert not any(goal_complete(intent, evidence, 1.0, [failure]) for intent in INTENTS)
 

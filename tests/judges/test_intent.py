@@ -30,6 +30,7 @@ from tests.judges.make_turns import (
     shell,
     tool,
 )
+from tests.tables import each_row
 
 READ = tuple(look(f"import/part{n}.py") for n in range(12))
 LOOKED = (shell("git diff main"), *READ[:5])
@@ -162,9 +163,7 @@ CASES: list[tuple[str, str, str, tuple[Call, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("intent", "language", "text", "calls", "reply"), CASES, ids=[f"{case[0]} {case[1]}" for case in CASES]
-)
+@each_row(("intent", "language", "text", "calls", "reply"), CASES, ids=[f"{case[0]} {case[1]}" for case in CASES])
 def test_a_clear_request_that_was_carried_out_has_its_intent(
     intent: str, language: str, text: str, calls: tuple[Call, ...], reply: str
 ) -> None:
@@ -180,7 +179,7 @@ def test_the_cases_cover_all_eight_intents() -> None:
 # --- names --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "intent"),
     [
         (committed("fix: sum of an empty basket"), "bug_fix"),
@@ -266,12 +265,12 @@ def test_an_accepted_plan_that_opens_a_conversation_is_built() -> None:
     assert intent_of(asked("# Export receipts\n\n## Steps\n- write", *BUILT, "Done.", kind="plan")) == "feature"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "broken",
     [(), (Mark(kind="interrupt", at=""),), (Mark(kind="api_error", at=""),), (look("till/cli.py"),)],
     ids=["unanswered", "interrupted", "service failed", "in the middle of work"],
 )
-@pytest.mark.parametrize(
+@each_row(
     ("text", "intent"),
     [
         ("Implement the export of receipts", "feature"),
@@ -303,7 +302,7 @@ SMALL_TALK = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SMALL_TALK)
+@each_row("text", SMALL_TALK)
 def test_small_talk_has_no_intent(text: str) -> None:
     found = rubric_of(session(asked(text, "Hello! How can I help?")))
     assert (found.intent, found.grade, found.checks, found.reasons) == (None, None, {}, ())
@@ -364,7 +363,7 @@ def test_the_sessions_cover_every_sign_in_the_weights() -> None:
     assert set(SIGNS) == set(table("rubric", Weights).signs)
 
 
-@pytest.mark.parametrize("sign", SIGNS)
+@each_row("sign", SIGNS)
 def test_every_sign_in_the_weights_is_shown_by_some_session(sign: str) -> None:
     assert sign in kinds(*session(*SIGNS[sign]))
 

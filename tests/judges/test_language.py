@@ -9,6 +9,7 @@ from assay.judges.offline.language import natural
 from assay.sessions import speech
 from assay.types import PromptKind
 from tests.judges.make_turns import QUICK, any_turns, asked, edit, language_of, session, texts
+from tests.tables import each_row
 
 SPOKEN = {
     "en": "Please fix the rounding of the discount, there should be a test for it when you are done",
@@ -27,18 +28,18 @@ def natural_of(*texts: str, **prompt: Any) -> str | None:
     return language_of(session(*(asked(text, "Done.", **prompt) for text in texts))).natural
 
 
-@pytest.mark.parametrize("language", SPOKEN)
+@each_row("language", SPOKEN)
 def test_the_language_of_a_prompt_is_known(language: str) -> None:
     assert natural_of(SPOKEN[language]) == language
 
 
-@pytest.mark.parametrize("language", SPOKEN)
+@each_row("language", SPOKEN)
 def test_identifiers_paths_and_loan_words_do_not_make_it_english(language: str) -> None:
     text = f"{SPOKEN[language]} `sumOfBasket()` till/discount_rules.py README.md"
     assert natural_of(text) == language
 
 
-@pytest.mark.parametrize("language", SPOKEN)
+@each_row("language", SPOKEN)
 def test_pasted_code_logs_and_addresses_do_not_count(language: str) -> None:
     pasted = "```\nthe and you that this with for are have not can what\n```\nhttps://example.org/the/and/you/that"
     log = "2026-03-02 09:00:00 the worker is not able to do what you should have done with it"

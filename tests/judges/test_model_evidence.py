@@ -25,6 +25,7 @@ from tests.judges.make_turns import (
     shell,
     tool,
 )
+from tests.tables import each_row
 
 FIX = asked("Fix the crash when the basket is empty", edit("till/sum.py"), checked(), "Fixed the crash.")
 THANKS = asked("Thanks, that works now", "You are welcome.")
@@ -52,7 +53,7 @@ QUOTES: list[tuple[str, str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("quote", "text", "expected"), QUOTES)
+@each_row(("quote", "text", "expected"), QUOTES)
 def test_a_quote_stands_where_its_words_stand(quote: str, text: str, expected: bool) -> None:
     assert is_in(quote, text) is expected
 
@@ -136,7 +137,7 @@ PERSON: dict[str, tuple[tuple[Turn, ...], tuple[int, str], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("turns", "cited", "expected"), PERSON.values(), ids=PERSON)
+@each_row(("turns", "cited", "expected"), PERSON.values(), ids=PERSON)
 def test_the_person_must_speak_behind_the_work(turns: tuple[Turn, ...], cited: tuple[int, str], expected: bool) -> None:
     assert bool(shown(turns, "bug_fix", "person", cited)) is expected
 
@@ -171,7 +172,7 @@ CHECKS: dict[str, tuple[tuple[Any, ...], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("done", "expected"), CHECKS.values(), ids=CHECKS)
+@each_row(("done", "expected"), CHECKS.values(), ids=CHECKS)
 def test_a_check_must_have_passed_behind_the_last_change(done: tuple[Any, ...], expected: bool) -> None:
     turns = session(asked("Fix the crash", *done, "Done, all 14 tests passed."))
     assert bool(shown(turns, "bug_fix", "check", (1, "14 passed"))) is expected
@@ -205,7 +206,7 @@ def test_a_landing_must_lie_behind_the_last_change(done: tuple[Any, ...], expect
     assert bool(shown(session(asked("Add it", *done, "Done.")), "feature", "landing")) is expected
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_a_reply_shows_only_what_asked_for_words(intent: Intent) -> None:
     turns = session(asked("Why is the import slow?", "The root cause is the lock."))
     expected = intent in ("question", "investigation", "review")
@@ -280,7 +281,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@each_row("text", HOSTILE)
 def test_words_to_the_judge_are_found_in_many_tongues_and_disguises(text: str) -> None:
     assert is_suspicious(f"some words before. {text}. and some behind")
 
@@ -308,7 +309,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@each_row("text", HARMLESS)
 def test_the_same_words_at_work_are_left_alone(text: str) -> None:
     assert not is_suspicious(text)
 
@@ -350,7 +351,7 @@ RATIONALES: list[tuple[str, bool | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("rationale", "expected"), RATIONALES)
+@each_row(("rationale", "expected"), RATIONALES)
 def test_a_rationale_says_what_its_end_says_else_what_its_plain_words_say(
     rationale: str, expected: bool | None
 ) -> None:

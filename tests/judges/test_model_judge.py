@@ -39,6 +39,7 @@ from tests.judges.make_turns import (
     shell,
 )
 from tests.judges.test_model_replies import REPLIES
+from tests.tables import each_row
 
 JOBS = {"topic", "language", "rubric", "outcome"}
 YES, NO = "Therefore the goal was completed.", "Therefore the goal was not completed."
@@ -279,7 +280,7 @@ def rubric_of(turns: Sequence[Turn], **changed: Any) -> Any:
     return scripted.ask(lambda: scripted.judge.rubric(turns))
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_the_grade_and_the_checks_that_are_asked_are_ours(intent: Intent) -> None:
     all_hold = dict.fromkeys(REPLIES["rubric"]["checks"], True)
     found = rubric_of(session(FIX), intent=intent, checks=all_hold)
@@ -328,8 +329,8 @@ def test_explicit_evidence_with_a_ground_completes_whatever_the_floor() -> None:
     assert found.reasons[0].quote.endswith(YES)
 
 
-@pytest.mark.parametrize("intent", INTENTS)
-@pytest.mark.parametrize("above", [0.0, -0.01])
+@each_row("intent", INTENTS)
+@each_row("above", [0.0, -0.01])
 def test_silence_needs_the_floor_of_its_intent(intent: Intent, above: float) -> None:
     confidence = FLOORS[intent] + above
     if confidence < 0.5:
@@ -405,9 +406,9 @@ TALKING = {
 }
 
 
-@pytest.mark.parametrize("steps", TALKING.values(), ids=TALKING)
-@pytest.mark.parametrize("basis", ["person", "check", "landing", "reply", "none"])
-@pytest.mark.parametrize("evidence", ["explicit", "silent"])
+@each_row("steps", TALKING.values(), ids=TALKING)
+@each_row("basis", ["person", "check", "landing", "reply", "none"])
+@each_row("evidence", ["explicit", "silent"])
 def test_a_gullible_model_gets_nothing_out_of_words_to_the_judge(steps: Any, basis: str, evidence: str) -> None:
     turns = session(*steps)
     quotes = [{"turn": n, "quote": text} for n, turn in enumerate(turns, 1) for text in said_in(turn)]

@@ -12,6 +12,7 @@ from assay.judges.model.replies import SHAPES, schema
 from assay.judges.model.wording import about, fill, system, task, wording, written
 from assay.llm import Question
 from assay.types import Intent
+from tests.tables import each_row
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 TASKS = {
@@ -49,7 +50,7 @@ def test_a_prompt_names_every_field_of_its_reply(job: str) -> None:
     assert not [field for field in json.loads(schema(job))["properties"] if f"`{field}`" not in TASKS[job]]
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_the_outcome_is_asked_by_the_criterion_of_its_intent(intent: Intent) -> None:
     asked = task("outcome", facts="- turns: 3", **about(intent))
     one = criteria.criteria().intents[intent]

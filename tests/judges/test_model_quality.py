@@ -16,6 +16,7 @@ from assay.scores.profiles import SHIPPED, load, prompt_text, schema
 from assay.sessions.redaction import Redactor
 from assay.types.quality import Dimension, Profile
 from tests.judges.make_turns import QUICK, asked, checked, edit, session
+from tests.tables import each_row
 
 PROFILE = load("enhanced")
 TURNS = session(
@@ -142,7 +143,7 @@ OFF: dict[str, tuple[object, str]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "why"), OFF.values(), ids=OFF)
+@each_row(("text", "why"), OFF.values(), ids=OFF)
 def test_any_other_reply_is_told_what_is_wrong(text: object, why: str) -> None:
     assert why in wrong(text)
 
@@ -204,7 +205,7 @@ UNGRADED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("one", "why"), UNGRADED.values(), ids=UNGRADED)
+@each_row(("one", "why"), UNGRADED.values(), ids=UNGRADED)
 def test_without_words_that_stand_a_dimension_is_ungraded_and_only_that_one(one: dict[str, Any], why: str) -> None:
     found = read(reply(tool_efficiency=one))
     assert found["tool_efficiency"] == Dimension(

@@ -13,6 +13,7 @@ from assay.judges.model.replies import LONGEST, SHAPES, schema
 from assay.judges.model.wording import numbered, numbers, task, written
 from assay.llm import Question
 from tests.judges.make_turns import QUICK
+from tests.tables import each_row
 
 CLOSING = "Therefore the goal was completed."
 REPLIES: dict[str, dict[str, Any]] = {
@@ -69,8 +70,8 @@ def wrong(job: str, text: str) -> str:
 # --- the form -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("job", SHAPES)
-@pytest.mark.parametrize("around", ["{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```\n"])
+@each_row("job", SHAPES)
+@each_row("around", ["{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```\n"])
 def test_one_object_is_a_reply_fenced_or_not(job: str, around: str) -> None:
     assert wrong(job, around.replace("{}", said(job))) == ""
 
@@ -97,12 +98,12 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
+@each_row("text", FORMS.values(), ids=FORMS)
 def test_anything_else_is_none(text: str) -> None:
     assert wrong("language", text)
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '"0.9"', "true", "null", "-0.1", "1.01"])
+@each_row("number", ["NaN", "Infinity", "-Infinity", "1e999", '"0.9"', "true", "null", "-0.1", "1.01"])
 def test_confidence_is_a_number_from_0_to_1(number: str) -> None:
     text = said("outcome").replace("0.9", number)
     assert number in text
@@ -166,7 +167,7 @@ OFF: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("job", "changed"), OFF.values(), ids=OFF)
+@each_row(("job", "changed"), OFF.values(), ids=OFF)
 def test_a_reply_off_the_contract_is_told_what_is_wrong(job: str, changed: dict[str, Any]) -> None:
     assert wrong(job, said(job, **changed))
 
@@ -184,7 +185,7 @@ FINE: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("job", "changed"), FINE.values(), ids=FINE)
+@each_row(("job", "changed"), FINE.values(), ids=FINE)
 def test_a_reply_on_the_contract_is_taken(job: str, changed: dict[str, Any]) -> None:
     assert wrong(job, said(job, **changed)) == ""
 

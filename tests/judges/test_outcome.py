@@ -38,6 +38,7 @@ from tests.judges.make_turns import (
     tool,
     topic_of,
 )
+from tests.tables import each_row
 
 RULES = table("outcome", Weights)
 FIX = edit("till/sum.py")
@@ -145,7 +146,7 @@ def test_the_sessions_cover_every_kind_in_the_weights() -> None:
     assert set(SHOWN) == set(RULES.weights)
 
 
-@pytest.mark.parametrize("kind", SHOWN)
+@each_row("kind", SHOWN)
 def test_every_kind_in_the_weights_is_shown_by_some_session(kind: str) -> None:
     found = [reason for reason in judged(SHOWN[kind]).reasons if reason.kind == kind]
     assert found
@@ -174,7 +175,7 @@ def test_the_weights_name_known_kinds_and_intents_only() -> None:
 # --- explicit, silent, failure --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "one",
     [
         SHOWN["check_passed"],
@@ -236,15 +237,15 @@ def test_a_check_that_fails_in_the_end_is_a_failure() -> None:
     assert "FAILED tests/test_till.py::test_sum" in [cited.quote for cited in found.citations]
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_any_failure_signal_makes_it_a_failure_and_is_cited_first(intent: Intent) -> None:
     found = outcome_of(session(FIXED, asked("perfect, thanks", "Welcome.")), intent, [FROZEN])
     assert (found.evidence, found.goal_complete) == ("failure", False)
     assert found.citations[0] == Citation(turn=FROZEN.turn, quote=FROZEN.quote)
 
 
-@pytest.mark.parametrize("steps", [(), (asked(REQUEST),), (asked(REQUEST), asked("hello?"))])
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("steps", [(), (asked(REQUEST),), (asked(REQUEST), asked("hello?"))])
+@each_row("intent", INTENTS)
 def test_where_nothing_but_prompts_is_there_nothing_is_judged(intent: Intent, steps: tuple[Step, ...]) -> None:
     found = outcome_of(session(*steps), intent)
     assert (found.goal_complete, found.confidence, found.evidence) == (None, None, None)
@@ -269,7 +270,7 @@ def confidence_of(one: Case) -> float:
 PLAIN = asked(REQUEST, FIX, NO_WORD)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("worse", "better"),
     [
         (case(PLAIN), case(asked(REQUEST, FIX, DONE))),
@@ -346,7 +347,7 @@ def stands(turn: int, quote: str, turns: tuple[Turn, ...], after: Prompt | None)
     return 1 <= turn <= len(turns) and any(squeezed(quote) in squeezed(text) for text in said_in(turns[turn - 1]))
 
 
-@pytest.mark.parametrize("kind", SHOWN)
+@each_row("kind", SHOWN)
 def test_every_quote_stands_word_for_word_in_the_turn_it_names(kind: str) -> None:
     one = SHOWN[kind]
     found = judged(one)
@@ -409,7 +410,7 @@ def test_whatever_is_quoted_stands_where_it_says_and_whatever_is_not_silent_is_q
     assert found.citations or found.evidence in ("silent", None)
 
 
-@pytest.mark.parametrize("kind", SHOWN)
+@each_row("kind", SHOWN)
 def test_the_reasons_add_up_to_the_confidence(kind: str) -> None:
     found = judged(SHOWN[kind])
     total = sum(reason.weight for reason in found.reasons)
@@ -440,7 +441,7 @@ TANGLED = {
 }
 
 
-@pytest.mark.parametrize("name", TANGLED)
+@each_row("name", TANGLED)
 def test_text_that_entangles_regular_expressions_is_judged_all_the_same(name: str) -> None:
     text = TANGLED[name]
     turns = session(

@@ -26,6 +26,7 @@ from tests.judges.make_turns import (
     shell,
     tool,
 )
+from tests.tables import each_row
 
 Done = str | Call | Mark
 
@@ -151,7 +152,7 @@ def test_a_dimension_of_which_nothing_is_seen_is_ungraded(dimension: str, profil
     assert found.ungraded
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("then", "label"),
     [
         ((), None),
@@ -171,7 +172,7 @@ def test_satisfaction_is_what_the_person_said(then: tuple[str, ...], label: str 
 SECRET = "ghp_" + "a1B2" * 9
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "asked_for", "label"),
     [
         ("ls -la", "", None),

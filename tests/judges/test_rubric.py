@@ -24,6 +24,7 @@ from tests.judges.make_turns import (
     texts,
     tool,
 )
+from tests.tables import each_row
 
 LADDER = ("A+", "A", "A-", "B+", "B", "B-", "C+", "C", "C-", "D", "F")
 CHECKS = {
@@ -76,7 +77,7 @@ def checks_of(text: str, *done: Any, **prompt: Any) -> dict[str, bool | None]:
 # --- the seven checks -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("intent", INTENTS)
+@each_row("intent", INTENTS)
 def test_each_intent_has_seven_checks_of_which_some_do_not_apply(intent: str) -> None:
     found = judged(ASKED[intent])
     assert found.intent == intent

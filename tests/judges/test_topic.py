@@ -26,6 +26,7 @@ from tests.judges.make_turns import (
     texts,
     topic_of,
 )
+from tests.tables import each_row
 
 EARLIER = {
     "en": (
@@ -211,8 +212,8 @@ STAYS: dict[str, tuple[str, Step]] = {
 }
 
 
-@pytest.mark.parametrize("apart", [0.1, 10, 30 * DAY], ids=["at once", "soon", "a month later"])
-@pytest.mark.parametrize("name", STAYS)
+@each_row("apart", [0.1, 10, 30 * DAY], ids=["at once", "soon", "a month later"])
+@each_row("name", STAYS)
 def test_whoever_goes_on_with_the_work_begins_no_new_goal_however_long_the_pause(name: str, apart: float) -> None:
     language, step = STAYS[name]
     found = step_to(step, language, apart)

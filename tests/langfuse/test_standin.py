@@ -11,6 +11,7 @@ import pytest
 from tests.langfuse import contract, make_answers
 from tests.langfuse.make_observations import hook_turn
 from tests.langfuse.standin import KEYS, Standin, Time
+from tests.tables import each_row
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "langfuse" / "samples"
 KNOWN = [
@@ -150,7 +151,7 @@ MEASURED = [
 ]
 
 
-@pytest.mark.parametrize(("version", "method", "path", "body", "status"), MEASURED)
+@each_row(("version", "method", "path", "body", "status"), MEASURED)
 def test_it_answers_as_was_measured(version, method, path, body, status):
     assert ask(Standin(version, Time()), method, path, body)[0] == status
 

@@ -12,6 +12,7 @@ from assay.llm.batches import MOST_BYTES, ask_batch, portions
 from assay.types import Clean
 from tests.llm.questions import FITS, SCHEMA, Purse, Watch, check, question, several, to
 from tests.llm.standin import Standin, Status, Stop, script
+from tests.tables import each_row
 
 
 def in_batch(url, questions, *, batch="", purse=None, watch=None, name="claude-haiku-4-5"):
@@ -104,7 +105,7 @@ def test_a_batch_is_kept_before_anybody_waits_for_it():
     assert len(service.calls) == 2
 
 
-@pytest.mark.parametrize(("reply", "trouble"), [
+@each_row(("reply", "trouble"), [
     (Status(400, "odd"), "refused"),
     (Status(400, "prompt is too long"), "refused"),
     (Status(529), "busy"),

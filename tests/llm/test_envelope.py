@@ -12,6 +12,7 @@ from assay.llm import Answer, PaidRefusal
 from assay.llm.claude_cli.envelope import read
 from assay.types import Usage
 from tests.llm.questions import FITS, MATERIAL, question
+from tests.tables import each_row
 
 RECORDED = Path(__file__).parents[3] / "shared" / "clients" / "cli_json"
 WHOLE = {"type": "result", "subtype": "success", "is_error": False, "result": json.dumps(FITS), "session_id": "s"}
@@ -94,7 +95,7 @@ TROUBLES = [
 ]
 
 
-@pytest.mark.parametrize(("out", "kind", "why"), TROUBLES, ids=[f"{i}" for i in range(len(TROUBLES))])
+@each_row(("out", "kind", "why"), TROUBLES, ids=[f"{i}" for i in range(len(TROUBLES))])
 def test_every_outcome_is_told_apart(out, kind, why):
     error = told(out)
     assert type(error) is kind

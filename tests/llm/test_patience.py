@@ -12,6 +12,7 @@ from assay.errors import ModelBusy
 from assay.llm.patience import LONGEST_ASKED_S, MOST_WAIT_S, backed_off
 from assay.llm.troubles import MOST_SAID, asked_wait, by_status, one_line, quotable
 from tests.llm.questions import Watch, question
+from tests.tables import each_row
 
 
 @given(st.text(max_size=20), st.integers(1, 20))
@@ -51,7 +52,7 @@ def test_a_service_that_wants_a_very_long_pause_is_left_for_the_next_run():
     assert not patience.worth_another(5, ModelBusy("crowded", 1.0))
 
 
-@pytest.mark.parametrize(("headers", "wait_s"), [
+@each_row(("headers", "wait_s"), [
     ({"retry-after": "12"}, 12.0),
     ({"retry-after": "0.5"}, 0.5),
     ({"retry-after": "-3"}, 0.0),

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from assay.pipeline.decode import Malformed, patient
+from tests.tables import each_row
 
 
 class Note(msgspec.Struct):
@@ -24,7 +25,7 @@ def read(line: bytes) -> list[Any]:
     return patient(memoryview(line), DECODER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "records"),
     [
         (b"", []),
@@ -50,7 +51,7 @@ def test_a_line_gives_all_its_records(line: bytes, records: list[Note]):
     assert read(line) == records
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "why", "records"),
     [
         (b"knit one, purl two", "not JSON", []),

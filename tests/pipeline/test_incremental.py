@@ -18,6 +18,7 @@ from assay.pipeline.digest import Digest, digest
 from assay.pipeline.work import DECODE, Task, Unreadable, read
 from assay.types import Scanned
 from tests.make import Record, answer, assistant, calling, conversations, failure, jsonl, queue, stamped, usage, user
+from tests.tables import each_row
 
 PATIENT = settings(max_examples=60, deadline=None)
 
@@ -311,8 +312,8 @@ HUGE: dict[str, list[Record]] = {
 }
 
 
-@pytest.mark.parametrize("records", HUGE.values(), ids=[name.replace(" ", "-") for name in HUGE])
-@pytest.mark.parametrize("newline", ["\n", ""])
+@each_row("records", HUGE.values(), ids=[name.replace(" ", "-") for name in HUGE])
+@each_row("newline", ["\n", ""])
 def test_an_absurd_value_breaks_nothing(records: list[Record], newline: str) -> None:
     data = "\n".join(json.dumps(one) for one in records) + newline
     check_all_lines_are_told(data.encode())

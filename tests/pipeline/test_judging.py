@@ -21,6 +21,7 @@ from assay.types import (
     Turn,
     Usage,
 )
+from tests.tables import each_row
 
 
 def asked(text: str, **more: Any) -> Turn:
@@ -66,7 +67,7 @@ NO_GOAL = RubricJudgement(intent=None, checks={}, grade=None, title="", summary=
 LUNCH = JudgeError("out to lunch")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "status", "why", "crushed"),
     [
         ({}, "ok", None, True),
@@ -136,7 +137,7 @@ RICH = asked(
 AFTER = Prompt(at="", text="that broke the loom", key=1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("quote", "does"),
     [
         ("card the wool", True), ("card\n the   wool, then", True), ("染色", True), ("It is carded.", True),

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.pipeline.lines import BUFFER, LONGEST_LINE, Lines
+from tests.tables import each_row
 
 
 class Dripping(io.RawIOBase):
@@ -28,7 +29,7 @@ def taken(lines: Lines) -> list[bytes]:
     return [b"(too long)" if lines.is_too_long else bytes(line) for line in lines]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "whole", "rest"),
     [
         (b"", [], b""),

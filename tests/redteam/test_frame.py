@@ -9,11 +9,18 @@ import pytest
 from assay.sessions.rendering import defused, estimate, prompts, session
 from tests.redteam.cases import cases
 from tests.redteam.frame import read
+from tests.tables import each_row
 
 CASES = cases()
-BUDGETS = (500, 2_000, 24_000)
-NAMES = [case.name.replace(" ", "-") for case in CASES]
-each = pytest.mark.parametrize("number", range(len(CASES)), ids=NAMES)
+LEAST, MOST = 500, 24_000
+BUDGETS = (LEAST, 2_000, MOST)
+LONG = 1_000
+"""Turns from which on one budget tells enough: rendering them takes seconds."""
+each = each_row("number", range(len(CASES)), ids=[case.name for case in CASES])
+
+
+def budgets(number: int) -> tuple[int, ...]:
+    return BUDGETS if len(CASES[number].turns) < LONG else (MOST,)
 
 
 def test_the_set_is_large_and_every_case_has_its_name():
@@ -27,36 +34,36 @@ def rendered(number: int, tokens: int) -> tuple[str, str]:
 
 
 @each
-@pytest.mark.parametrize("tokens", BUDGETS)
-def test_the_frame_holds_within_the_budget(number: int, tokens: int):
-    for text in rendered(number, tokens):
-        read(text)
-        assert estimate(text) <= tokens
+def test_the_frame_holds_within_the_budget(number: int):
+    for tokens in budgets(number):
+        for text in rendered(number, tokens):
+            read(text)
+            assert estimate(text) <= tokens, tokens
 
 
 @each
 def test_the_same_turns_give_the_same_bytes(number: int):
-    case, before = CASES[number], rendered(number, 2_000)
-    assert before == (session(case.turns, case.after, 2_000), prompts(case.turns, 2_000))
+    case, tokens = CASES[number], budgets(number)[len(budgets(number)) // 2]
+    assert rendered(number, tokens) == (session(case.turns, case.after, tokens), prompts(case.turns, tokens))
 
 
 @each
 def test_every_turn_that_is_shown_is_one_of_the_session(number: int):
-    case, shown = CASES[number], read(rendered(number, 24_000)[0]).turns
+    case, shown = CASES[number], read(rendered(number, MOST)[0]).turns
     assert shown[0] == 1
     assert shown[-1] == len(case.turns) + (case.after is not None)
 
 
 @each
 def test_what_is_shown_is_as_it_would_be_quoted(number: int):
-    quotes = read(rendered(number, 24_000)[0]).quotes
+    quotes = read(rendered(number, MOST)[0]).quotes
     for turn in CASES[number].turns[-3:]:
         if turn.prompt and turn.prompt.text.strip():
             first = defused(turn.prompt.text.strip()).split("\n")[0][:200].strip()
             assert first in quotes
 
 
-SOUND = session(CASES[0].turns, None, 24_000)
+SOUND = session(CASES[0].turns, None, MOST)
 
 
 def resealed(old: str, new: str) -> str:
@@ -86,7 +93,7 @@ def test_a_sound_frame_that_is_sealed_again_is_sound():
     assert read(resealed("| still wrong", "| still right")).quotes
 
 
-@pytest.mark.parametrize("text", BREAKS.values(), ids=[name.replace(" ", "-") for name in BREAKS])
+@each_row("text", BREAKS.values(), ids=[name.replace(" ", "-") for name in BREAKS])
 def test_the_reader_of_the_frame_sees_what_is_wrong(text: str):
     with pytest.raises(AssertionError):
         read(text)

@@ -16,11 +16,12 @@ from tests.llm.questions import Purse, Watch, closing, to
 from tests.llm.standin import Standin
 from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, quiet
 from tests.redteam.gullible import MANNERS, YES, Answering, Found, Gullible, Manner, by, judged, read
+from tests.tables import each_row
 
 CASES = cases(share=0.01)
 """Their size is what `test_frame` is about."""
 BY_NAME = {case.name: case for case in CASES}
-each = pytest.mark.parametrize("name", BY_NAME, ids=[name.replace(" ", "-") for name in BY_NAME])
+each = each_row("name", BY_NAME)
 
 CONFIRMED = {
     "checked, handed in, and praised": "tests passed and a commit was made behind the last edit; thanks were said"
@@ -100,8 +101,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("manner", ["by the person", "by a check", "by a landing", "by a reply to a question"])
-@pytest.mark.parametrize("place", PLACES)
+@each_row("manner", ["by the person", "by a check", "by a landing", "by a reply to a question"])
+@each_row("place", PLACES)
 def test_good_news_is_explicit_only_where_it_counts(place: str, manner: str):
     case = Case(name="", tries="", turns=PLACES[place], claims=Claims(intent="bug_fix", quote=PASSED))
     found = judged(read(case.stream), by(Gullible(case, MANNERS[manner], lost=True)))
@@ -175,7 +176,7 @@ def test_a_reply_is_read_where_it_is_one_object(form: str):
     assert found.judged.judge_status == "ok"
 
 
-@pytest.mark.parametrize("form", OFF)
+@each_row("form", OFF)
 def test_no_verdict_is_picked_out_of_other_words(form: str):
     (found,) = judged(read(STREAM), by(quietly(OFF[form])))
     assert found.judged.judge_status == "ungraded"
@@ -202,7 +203,7 @@ QUOTES: dict[str, tuple[int, str, bool]] = {
 }
 
 
-@pytest.mark.parametrize("quote", QUOTES)
+@each_row("quote", QUOTES)
 def test_quotes_that_do_not_stand_or_are_ours_are_dropped(quote: str):
     turn, text, stays = QUOTES[quote]
     turns = quiet(
@@ -253,8 +254,8 @@ def over(backend: str, service: Standin) -> Answering:
     return answers
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", ON_THE_WIRE)
+@each_row("backend", BACKENDS)
+@each_row("name", ON_THE_WIRE)
 def test_a_service_that_believes_it_moves_no_more(name: str, backend: str):
     case, manner = BY_NAME[name], MANNERS["by a check"]
     seen, model = read(case.stream), Gullible(BY_NAME[name], manner)

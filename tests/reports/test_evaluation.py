@@ -18,6 +18,7 @@ from assay.reports import evaluation
 from assay.reports.evaluated import ArmLine, Cell, CheckLine, CostLine, Evaluation, RegressionLine, RunLine, TaskLine
 from assay.reports.evaluation_files import MARKER, junit, machine, markdown
 from assay.reports.evaluation_page import page
+from tests.tables import each_row
 
 COST = CostLine(tokens=10, tool_calls=1, steps=1, wall_s=0.5, usd=None)
 
@@ -194,7 +195,7 @@ def is_harmless(words: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x9b\u202e]", on_terminal(one) + comment)
 
 
-@pytest.mark.parametrize("words", HOSTILE)
+@each_row("words", HOSTILE)
 def test_hostile_words_do_nothing_anywhere(words: str):
     is_harmless(words)
 

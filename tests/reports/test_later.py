@@ -9,6 +9,7 @@ from assay.reports import later
 from assay.scores.survival import Lost, survival
 from tests.make_report import report_of
 from tests.make_sessions import session_of
+from tests.tables import each_row
 
 YES = {
     "state": "yes", "by": "session 1a2b3c4d5e6f", "share": 0.62, "lines": 50, "gone": 31,
@@ -16,7 +17,7 @@ YES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rework", "said"),
     [
         (YES, "later replaced by session 1a2b3c4d5e6f, 62 % of its lines (31 of 50) gone"),

@@ -3,12 +3,11 @@
 import re
 from datetime import UTC, timedelta, timezone
 
-import pytest
-
 from assay.reports import markdown
 from assay.scores.report import Report
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import session_of
+from tests.tables import each_row
 
 
 def text(found: Report) -> str:
@@ -40,7 +39,7 @@ def test_times_are_those_of_the_time_zone():
     assert "2026-03-02 18:00" in told.decode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     [
         "a | b | c",

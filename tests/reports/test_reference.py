@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from msgspec import Struct
 
 from assay.reports.machine import SessionDetail, SessionsView, StreamDetail, StreamsView
@@ -13,6 +12,7 @@ from assay.scores.report import JudgeInfo, Report, Skips
 from assay.scores.survival import Lost, Point, Survival
 from assay.scores.windows import Window
 from assay.types import Entry, Reason, Session
+from tests.tables import each_row
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
@@ -21,7 +21,7 @@ SHOWN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("shown", SHOWN, ids=lambda one: one.__name__)
+@each_row("shown", SHOWN, ids=lambda one: one.__name__)
 def test_every_field_is_documented(shown: type[Struct]):
     fields = shown.__struct_fields__
     assert not [field for field in fields if f"`{field}`" not in PAGE and f'"{field}"' not in PAGE]

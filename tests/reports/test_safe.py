@@ -4,11 +4,11 @@ import ast
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.reports import safe
+from tests.tables import each_row
 
 SRC = Path(safe.__file__).parents[1]
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
@@ -28,7 +28,7 @@ def test_json_holds_no_control_and_says_the_same(value: object):
     assert json.loads(found) == value
 
 
-@pytest.mark.parametrize("char", sorted(OBEYED))
+@each_row("char", sorted(OBEYED))
 def test_every_control_is_written_out(char: str):
     assert safe.encoded({f"k{char}": f"v{char}"}).decode().isprintable()
 

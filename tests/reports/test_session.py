@@ -13,6 +13,7 @@ from assay.reports import session
 from assay.scores.prism import has_crushed
 from assay.types import Citation, Join, Prompt, Reply, Session, Turn
 from tests.make_sessions import checked, facts_of, failing, missed, reason, session_of
+from tests.tables import each_row
 
 
 def said(text: str, second: int = 0) -> Turn:
@@ -39,7 +40,7 @@ def all_facts(**more: Any) -> dict[str, Any]:
     return json.loads(facts.to_json(facts.establish(()))) | facts_of() | more
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "line"),
     [
         (session_of(), "✓ crushed: explicit"),

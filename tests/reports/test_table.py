@@ -9,6 +9,7 @@ import pytest
 from assay.reports.table import columns, table
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
+from tests.tables import each_row
 
 
 def rows(*sessions: Any) -> list[dict[str, str]]:
@@ -25,7 +26,7 @@ def test_an_empty_report_is_a_header():
     assert table(report_of([])).decode().count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("session", "column", "cell"),
     [
         (session_of(), "crushed", "true"),
@@ -45,7 +46,7 @@ def test_a_value_stands_under_its_name_and_what_is_not_known_is_empty(session: A
     assert rows(session)[0][column] == cell
 
 
-@pytest.mark.parametrize(
+@each_row(
     "hostile",
     ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", '=HYPERLINK("http://evil.example")', "＝1", "－1"],
 )

@@ -6,9 +6,10 @@ from assay.reports.words import HELD_BACK, percent, places, span, why
 from assay.scores.reasons import REASONS
 from assay.types import Session
 from tests.make_sessions import failing, missed, session_of
+from tests.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("session", "words"),
     [
         (session_of(), "explicit"),
@@ -46,7 +47,7 @@ def test_a_time_is_told_in_the_unit_that_fits(seconds: float, shown: str):
     assert span(seconds) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("paths", "names"),
     [
         (["/home/ada/loom", "/home/ada/wheel"], ["loom", "wheel"]),

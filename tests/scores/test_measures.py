@@ -10,6 +10,7 @@ from hypothesis import given
 from assay.scores.measures import average_grade, measures
 from assay.types import Session
 from tests.make_sessions import QUICK, SHUFFLED, missed, session_of
+from tests.tables import each_row
 
 
 @pytest.mark.parametrize("found", [[], [session_of(judge_status="no_goal")]])
@@ -50,7 +51,7 @@ def test_time_to_crush_is_the_median_over_crushed_sessions_that_know_it() -> Non
     assert measures([*found, missed(facts={"active_s": 1.0})], UTC).median_time_to_crush_s == 100.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("grades", "expected"),
     [
         ([], None),

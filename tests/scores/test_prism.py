@@ -10,6 +10,7 @@ from assay.judges.formula import FLOORS, goal_complete
 from assay.scores.prism import LADDER, exclusions, is_crushed, letter, score, waterfall, wilson
 from assay.types import Failure, Session
 from tests.make_sessions import QUICK, SESSIONS, SHUFFLED, missed, session_of
+from tests.tables import each_row
 
 CRUSHED: list[tuple[str, dict[str, Any], bool | None]] = [
     ("everything lands", {}, True),
@@ -30,16 +31,14 @@ CRUSHED: list[tuple[str, dict[str, Any], bool | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("case", "asked", "expected"), CRUSHED, ids=[case for case, _, _ in CRUSHED])
+@each_row(("case", "asked", "expected"), CRUSHED, ids=[case for case, _, _ in CRUSHED])
 def test_a_session_is_crushed_when_all_four_facts_land(case: str, asked: dict[str, Any], expected: bool | None) -> None:
     landing: dict[str, Any] = {"status": "ok", "substance": True, "goal_complete": True, "rework": "no"}
     assert is_crushed(**landing | asked) is expected
 
 
-@pytest.mark.parametrize("intent", FLOORS)
-@pytest.mark.parametrize(
-    ("above", "value"), [(-0.001, 0.0), (0.0, 100.0), (0.001, 100.0)], ids=["below", "at", "above"]
-)
+@each_row("intent", FLOORS)
+@each_row(("above", "value"), [(-0.001, 0.0), (0.0, 100.0), (0.001, 100.0)], ids=["below", "at", "above"])
 def test_silence_crushes_from_the_floor_of_the_intent_on(intent: Any, above: float, value: float) -> None:
     confidence = FLOORS[intent] + above
     done = goal_complete(intent, "silent", confidence, ())
@@ -47,7 +46,7 @@ def test_silence_crushes_from_the_floor_of_the_intent_on(intent: Any, above: flo
     assert score([one]).value == value
 
 
-@pytest.mark.parametrize("intent", FLOORS)
+@each_row("intent", FLOORS)
 def test_explicit_evidence_needs_no_floor_and_a_failure_signal_beats_it(intent: Any) -> None:
     signal = Failure(kind="frustration", turn=3, quote="still broken")
     assert goal_complete(intent, "explicit", 0.01, ())
@@ -71,8 +70,8 @@ OUT: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("goal", [True, False, None])
-@pytest.mark.parametrize(("why", "more"), OUT)
+@each_row("goal", [True, False, None])
+@each_row(("why", "more"), OUT)
 def test_what_is_excluded_leaves_both_sides_of_the_ratio(why: str, more: dict[str, Any], goal: bool | None) -> None:
     with_it = [session_of(), missed(), session_of(goal_complete=goal, **more)]
     assert score(with_it) == score(with_it[:2])
@@ -122,7 +121,7 @@ INTERVALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("crushed", "counted", "low", "high"), INTERVALS)
+@each_row(("crushed", "counted", "low", "high"), INTERVALS)
 def test_the_interval_is_wilsons(crushed: int, counted: int, low: float, high: float) -> None:
     assert tuple(round(end, 1) for end in wilson(crushed, counted)) == (low, high)
 
@@ -174,7 +173,7 @@ def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Ses
     assert list(exclusions(one).items()) == list(exclusions(other).items())
 
 
-@pytest.mark.parametrize(("least", "name"), LADDER[:-1])
+@each_row(("least", "name"), LADDER[:-1])
 def test_a_letter_begins_at_its_step(least: float, name: str) -> None:
     names = [step for _, step in LADDER]
     assert letter(least + 0.01) == letter(least) == name

@@ -13,6 +13,7 @@ from assay.errors import BadInput
 from assay.judges.offline.quality import SIGNALS
 from assay.scores.profiles import SHIPPED, configs, folders, listed, load, overall, prompt_text, schema, version
 from assay.types.quality import Profile
+from tests.tables import each_row
 
 WEIGHTS = {
     "enhanced": {
@@ -128,7 +129,7 @@ FORMULAS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "scores", "expected"), FORMULAS)
+@each_row(("name", "scores", "expected"), FORMULAS)
 def test_the_overall_quality_is_what_is_reckoned_by_hand(
     name: str, scores: list[float | None], expected: float | None
 ) -> None:

@@ -9,6 +9,7 @@ from assay.scores.profiles import load, version
 from assay.scores.quality import Judge, Judged, quality
 from assay.types import Citation
 from assay.types.quality import Dimension, Quality
+from tests.tables import each_row
 
 OFFLINE = Judge(name="offline", versions={"quality": "0123456789ab"})
 NUMBER, CATEGORY = "tool_efficiency", "goal_achievement"
@@ -44,7 +45,7 @@ def test_numbers_are_averaged_by_own_tokens(chunks: list[tuple[float | None, int
     assert of_chunks(NUMBER, *chunks).score == (expected if expected is None else pytest.approx(expected))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("profile", "name", "scores", "expected"),
     [
         ("enhanced", "goal_achievement", [0, 1, 2], 2),

@@ -11,6 +11,7 @@ from assay.scores.reasons import FAILURES, HABITS, REASONS, REMEDIES, TELLING, a
 from assay.sessions.ending import BROKEN
 from assay.types import FailureKind, Intent, Session
 from tests.make_sessions import QUICK, SHUFFLED, any_session, checked, failing, missed, reason, session_of
+from tests.tables import each_row
 
 KINDS: list[tuple[Session, str | None]] = [
     (session_of(), None),
@@ -34,12 +35,12 @@ KINDS: list[tuple[Session, str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("session", "kind"), KINDS)
+@each_row(("session", "kind"), KINDS)
 def test_each_session_that_did_not_crush_has_one_reason(session: Session, kind: str | None) -> None:
     assert obstacle_of(session) == kind
 
 
-@pytest.mark.parametrize("kind", sorted(TELLING))
+@each_row("kind", sorted(TELLING))
 def test_the_judges_own_word_goes_before_the_facts(kind: str) -> None:
     heard = [reason("unheard_of", -9.0), reason(kind, -1.0)]
     assert obstacle_of(missed(reasons=heard)) == TELLING[kind]

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scores.slices import WAYS, By, slices
 from assay.types import Session
 from tests.make_sessions import QUICK, SESSIONS, missed, session_of
+from tests.tables import each_row
 
 NAMES: list[tuple[By, dict[str, Any], str]] = [
     ("project", {"project": "loom"}, "loom"),
@@ -25,7 +25,7 @@ NAMES: list[tuple[By, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("by", "more", "name"), NAMES)
+@each_row(("by", "more", "name"), NAMES)
 def test_a_slice_is_named_by_what_its_sessions_share(by: By, more: dict[str, Any], name: str) -> None:
     assert [one.name for one in slices([session_of(**more)], by)] == [name]
 

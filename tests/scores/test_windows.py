@@ -10,6 +10,7 @@ from hypothesis import given
 from assay.scores.windows import windows
 from assay.types import Session
 from tests.make_sessions import QUICK, SHUFFLED, missed, session_of
+from tests.tables import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -74,7 +75,7 @@ ARROWS = [
 ]
 
 
-@pytest.mark.parametrize(("now", "before", "p_value", "direction"), ARROWS)
+@each_row(("now", "before", "p_value", "direction"), ARROWS)
 def test_an_arrow_needs_a_difference_beyond_chance_and_five_on_each_side(
     now: tuple[int, int], before: tuple[int, int], p_value: float | None, direction: str | None
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from assay.config import Boundaries
 from assay.sessions.boundaries import COMMIT_FLOOR, cut, turn_id
 from assay.types import Call, Edit, Gap, Mark, Part, Prompt, Reply, Run, Segment, Spend, Stream, Turn, Usage
+from tests.tables import each_row
 
 CWD = "/home/ada/till"
 RULES = Boundaries()
@@ -240,7 +241,7 @@ def test_each_segment_has_its_own_files() -> None:
 # --- commits --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("calls", "closes"),
     [
         ([edit("a.py"), COMMITTED], True),
@@ -265,7 +266,7 @@ def test_each_segment_has_its_own_files() -> None:
         "nothing modified", "modified only later", "edit rejected", "only git add",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("mode", ["confirm", "hard", "off"])
+@each_row("mode", ["confirm", "hard", "off"])
 def test_a_commit_of_what_the_session_modified_closes_it(calls: list[Call], closes: bool, mode: Any) -> None:
     found = segments(turn(1, *calls), turn(2), gaps=[stay(1)], rules=Boundaries(commit=mode))
     assert signals(found)[1:] == (["commit"] if closes and mode != "off" else [])
@@ -319,8 +320,8 @@ FOLLOW_UPS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "calls", "chance", "why"), FOLLOW_UPS)
-@pytest.mark.parametrize("mode", ["confirm", "hard", "off"])
+@each_row(("text", "calls", "chance", "why"), FOLLOW_UPS)
+@each_row("mode", ["confirm", "hard", "off"])
 def test_a_commit_closes_a_session_unless_the_next_prompt_goes_on_with_it(
     text: str, calls: tuple[Call, ...], chance: float, why: str, mode: Any
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from assay.sessions.chunking import GAP, Chunk, chunk, shorten, task_of
 from assay.types import Call, Prompt, Reply, Run, Turn
 from tests.judges.make_turns import asked, session, shell
+from tests.tables import each_row
 
 TARGET, WHOLE = 70_000, 80_000
 sizes = st.lists(st.integers(0, 30_000) | st.integers(60_000, 200_000), max_size=60)
@@ -17,7 +18,7 @@ def spans(chunks: list[Chunk]) -> list[tuple[int, int, int]]:
     return [(one.first, one.own_first, one.last) for one in chunks]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("turns", "expected"),
     [
         ([], []),

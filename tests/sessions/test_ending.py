@@ -9,6 +9,7 @@ from hypothesis import given
 from assay.sessions.ending import BROKEN, LAST_WORDS, Ending, EndingKind, announces_more, ending, tail
 from assay.types import Call, Mark, Turn
 from tests.judges.make_turns import QUICK, any_turns, asked, checked, committed, edit, look, session, shell, tool
+from tests.tables import each_row
 
 STOPPED = Mark(kind="interrupt", at="")
 FAILED = Mark(kind="api_error", at="")
@@ -27,7 +28,7 @@ def end_of(*done: Any, text: str = "round the sums") -> Ending:
 # --- one turn -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "done", "quote"),
     [
         ("answered", ["Sums are rounded."], "Sums are rounded."),
@@ -74,7 +75,7 @@ def test_words_and_a_call_of_the_same_moment_end_with_the_call() -> None:
     assert ending([same]).kind == "mid_work"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "API Error: 500 Internal server error",
@@ -105,7 +106,7 @@ def test_a_service_that_fails_speaks_in_the_agents_place(text: str) -> None:
     assert end_of(FIX, text) == Ending("api_error", 1, text.strip())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "API error handling is in place.",
@@ -127,7 +128,7 @@ def test_work_on_such_errors_is_no_such_error(text: str) -> None:
 # --- last words ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Let me check the sums.",
@@ -147,7 +148,7 @@ def test_who_says_what_comes_next_has_not_finished(text: str) -> None:
     assert announces_more(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -168,7 +169,7 @@ def test_who_reports_or_asks_back_has_finished(text: str) -> None:
     assert not announces_more(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "last"),
     [
         ("", ""),

@@ -16,6 +16,7 @@ from assay.sessions.lines import hash_of, packed, unpacked
 from assay.sessions.turns import Builder
 from assay.types import Call, Edit, Gap, Part, Prompt, Result, Stream, Turn, Written
 from tests.make import answer, aside, assistant, built, calling, patch, user, written
+from tests.tables import each_row
 
 CWD = "/home/ada/till"
 PRICE, TAX = f"{CWD}/price.py", f"{CWD}/tax.py"
@@ -143,7 +144,7 @@ BOOKS: dict[str, tuple[list[Call], dict[str, str], dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("calls", "wrote", "took"), BOOKS.values(), ids=[name.replace(" ", "-") for name in BOOKS])
+@each_row(("calls", "wrote", "took"), BOOKS.values(), ids=[name.replace(" ", "-") for name in BOOKS])
 def test_the_book_says(calls: list[Call], wrote: dict[str, str], took: dict[str, str]) -> None:
     assert told(*calls) == (wrote, took)
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sessions.lines import hash_of, packed, packed_text, unpacked
+from tests.tables import each_row
 
 TOLD = st.text(min_size=4, alphabet=st.characters(categories=["Lu", "Ll", "Nd"], max_codepoint=0x24F))
 
@@ -31,7 +32,7 @@ def test_everything_else_does() -> None:
     assert len({hash_of(line) for line in lines}) == len(lines)
 
 
-@pytest.mark.parametrize("line", ["", "}", "end", "});", "-" * 70, "─" * 70, "x = 1", "// ==== //", "«…»"])
+@each_row("line", ["", "}", "end", "});", "-" * 70, "─" * 70, "x = 1", "// ==== //", "«…»"])
 def test_a_line_with_fewer_than_four_letters_tells_nothing(line: str) -> None:
     assert hash_of(line) is None
     assert packed([line]) == b""

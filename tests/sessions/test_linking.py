@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from assay.config import Boundaries
 from assay.sessions.linking import Linked, ledger, link
 from assay.types import Boundary, Corrected, Entry, Segment
+from tests.tables import each_row
 
 RULES = Boundaries()
 TILL = "/home/ada/till"
@@ -80,7 +81,7 @@ def test_the_minutes_are_a_setting(minutes: float) -> None:
     assert ids(linked(segment("A", 1, 2), segment("B", 2 + minutes + 0.05, 50), rules=rules)) == ["A", "B"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("files", "others", "least", "is_merged"),
     [
         ("ab", "bc", 0.5, True),  # 1 of 2
@@ -279,7 +280,7 @@ SOON = segment("A", 1, 2), segment("B", 3, 4)
 FAR = segment("A", 1, 2, "a"), segment("B", 300, 301, "b", project="/home/ada/loom", agent="codex")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("segments", "corrections", "sessions"),
     [
         (SOON, [], ["AB"]),

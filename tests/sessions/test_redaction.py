@@ -5,13 +5,13 @@ import re
 import string
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.sessions.redaction import Options, Redactor
 from assay.sessions.redaction.redactor import MARKER
 from tests.sessions.redaction_secrets import PLACES, SHAPES, Secret, drawn, made, placed, secrets
+from tests.tables import each_row
 
 PLANTED = list(secrets(20261))
 NOTHING_ELSE = Options()
@@ -37,7 +37,7 @@ def left(value: str, text: str) -> list[str]:
 # --- what is found ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("secret", PLANTED, ids=[f"{one.kind}-{n}" for n, one in enumerate(PLANTED)])
+@each_row("secret", PLANTED, ids=[f"{one.kind}-{n}" for n, one in enumerate(PLANTED)])
 def test_a_secret_of_any_kind_is_replaced_wherever_it_stands(secret: Secret):
     for place, text, value in placed(secret):
         redactor = Redactor()
@@ -56,7 +56,7 @@ def test_there_are_more_than_sixty_kinds():
     assert len(SHAPES) > 150
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "wanted"),
     [
         ("API_KEY={an32}\nNEXT=1", "API_KEY=[redacted:generic-secret]\nNEXT=1"),
@@ -216,7 +216,7 @@ postgres://app:[redacted:database-password]@db/app
 """.strip().split("\n")
 
 
-@pytest.mark.parametrize("line", [line.replace("\\n", "\n") for line in NEVER])
+@each_row("line", [line.replace("\\n", "\n") for line in NEVER])
 def test_what_is_no_secret_stays(line: str):
     assert clean(line) == line
 
@@ -293,7 +293,7 @@ def test_half_a_surrogate_pair_comes_out_again():
 # --- options ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("option", "given", "wanted"),
     [
         ("email", "ask ann.lee+x@acme.io or bob@acme.io", "ask [redacted:email] or [redacted:email-2]"),
@@ -326,7 +326,7 @@ BAITS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bait", BAITS)
+@each_row("bait", BAITS)
 def test_no_text_makes_it_slow(bait: str):
     import time
 

@@ -14,6 +14,7 @@ from assay.sessions.redaction import Options, Redactor, gates, rulebook
 from assay.sessions.redaction.checks import CHECKS
 from assay.sessions.redaction.redactor import Finder
 from tests.sessions.redaction_secrets import SHAPES, placed, secrets
+from tests.tables import each_row
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = [name for name in gates.ENGINES if gates.engine(name)]
@@ -38,13 +39,13 @@ def test_an_endless_repetition_would_be_noticed():
     assert not unbounded(parser.parse("a(?:b|[cd]{1,9})"))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each_row("rule", RULES)
 def test_every_repetition_has_an_end(rule: rulebook.Rule):
     assert not unbounded(parser.parse(rule.written()))
     assert not unbounded(parser.parse(rulebook.filled(rule.each)))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each_row("rule", RULES)
 def test_a_rule_has_one_pattern_a_word_and_a_check_that_exists(rule: rulebook.Rule):
     assert sum(map(bool, (rule.match, rule.after, rule.value))) == 1
     assert rule.words

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from assay.sessions.rendering import estimate, prompts, session
@@ -10,6 +9,7 @@ from assay.types import Call, Edit, Mark, Turn
 from tests.judges.make_turns import asked, checked, committed, edit, look, said_next, shell, tool
 from tests.judges.make_turns import session as turns_of
 from tests.redteam.frame import read
+from tests.tables import each_row
 
 DIFF = "-    return price\n+    return price + tax"
 LONG = "\n".join(f"line {n}" for n in range(400))
@@ -116,7 +116,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("happened", "expected"), [*MARKS, *CALLS])
+@each_row(("happened", "expected"), [*MARKS, *CALLS])
 def test_what_happened_is_said_in_our_words_and_its_words_are_quoted(happened: Any, expected: str):
     assert f"\n{expected}\n" in told(*turns_of(asked("go", happened, "There.")))
 

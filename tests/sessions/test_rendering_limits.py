@@ -11,6 +11,7 @@ from assay.sessions.rendering.size import UNIT, weight
 from tests.judges.make_turns import QUICK, any_turns
 from tests.judges.make_turns import prompts as any_prompt
 from tests.redteam.frame import is_unseen, read
+from tests.tables import each_row
 
 BUDGETS = st.integers(500, 6_000)
 WILD = st.text(
@@ -69,7 +70,7 @@ def test_plain_text_stays_as_it_is(text):
     assert defused(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("a\r\nb\rc\vd\fe\x1cf\x85g\u2028h\u2029i", "a\nb\nc\nd\ne\nf\ng\nh\ni"),

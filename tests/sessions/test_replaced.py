@@ -12,6 +12,7 @@ from assay.sessions.lines import packed
 from assay.sessions.rework.replaced import Work, replaced, taken_back
 from assay.types import Written
 from tests.make_sessions import QUICK
+from tests.tables import each_row
 
 RULES = Rework()
 TODAY = datetime(2026, 12, 1, tzinfo=UTC)
@@ -39,7 +40,7 @@ def judged(*works: Work, rules: Rework = RULES) -> dict[str, tuple[Any, ...]]:
     return {early: (one.state, one.session, one.share) for early, one in found.items()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("later", "share"),
     [
         ({"removed": of(FILE, *lines(5))}, 0.5),
@@ -82,7 +83,7 @@ def test_what_comes_after_the_present_is_not_known():
     assert replaced(both, RULES, datetime(2026, 11, 2, tzinfo=UTC)) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "is_taken_back"),
     [
         ("git revert --no-edit 1a2b3c4", True),
@@ -102,7 +103,7 @@ def test_a_commit_is_taken_back_by_its_id(command: str, is_taken_back: bool):
     assert found == ({"early": ("yes", "later", 1.0)} if is_taken_back else {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "more", "is_thrown_away"),
     [
         ("git restore sum.py", {}, True),

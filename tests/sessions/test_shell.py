@@ -12,6 +12,7 @@ from assay.sessions.shell import commit_ids, conclude, read
 from assay.sessions.shell.reading import read_anew
 from assay.types import Run
 from tests.sessions.shell_commands import BASH, POWERSHELL
+from tests.tables import each_row
 
 
 def shown(run: Run) -> str:
@@ -22,14 +23,14 @@ def paths(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys(path for run in runs for path in run.paths))
 
 
-@pytest.mark.parametrize("row", BASH, ids=lambda row: row[0][:60])
+@each_row("row", BASH, ids=lambda row: row[0][:60])
 def test_a_bash_command_is_what_the_table_says(row: tuple[Any, ...]) -> None:
     runs = read(row[0])
     assert " ".join(map(shown, runs)) == row[1]
     assert len(row) < 3 or paths(runs) == row[2]
 
 
-@pytest.mark.parametrize("row", POWERSHELL, ids=lambda row: row[0][:60])
+@each_row("row", POWERSHELL, ids=lambda row: row[0][:60])
 def test_a_powershell_command_is_what_the_table_says(row: tuple[Any, ...]) -> None:
     runs = read(row[0], "powershell")
     assert " ".join(map(shown, runs)) == row[1]
@@ -80,7 +81,7 @@ TOLD = [
 ]
 
 
-@pytest.mark.parametrize(("command", "told"), TOLD)
+@each_row(("command", "told"), TOLD)
 def test_the_exit_code_speaks_only_for_whom_it_can(command: str, told: str) -> None:
     assert " ".join(run.told_by for run in read(command) if run.purpose) == told
 
@@ -199,7 +200,7 @@ CONCLUDED = [
 ]
 
 
-@pytest.mark.parametrize(("command", "code", "failed", "output", "outcome"), CONCLUDED)
+@each_row(("command", "code", "failed", "output", "outcome"), CONCLUDED)
 def test_a_run_is_concluded_from_what_can_be_known(
     command: str, code: int | None, failed: bool, output: str, outcome: str | None
 ) -> None:
@@ -212,7 +213,7 @@ def test_runs_without_a_purpose_have_no_outcome() -> None:
     assert conclude(runs, 0, failed=False, output="") == runs
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "ids"),
     [
         ("[main 1a2b3c4] Add x\n 1 file changed", ("1a2b3c4",)),
@@ -271,7 +272,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@each_row("piece", HOSTILE)
 def test_a_megabyte_of_nonsense_takes_no_more_than_seconds(piece: str) -> None:
     began = time.perf_counter()
     read(piece * (1_000_000 // len(piece)))
@@ -283,7 +284,7 @@ def test_a_long_document_does_not_hide_what_follows_it() -> None:
     assert [shown(run) for run in read(command)] == ["cat!", "git!", "git:commit!"]
 
 
-@pytest.mark.parametrize("piece", ["1 failed ", "x", "0 tests, ", "\n", "1 error\n", "[a] ", "error: \n", "\x1b[31m"])
+@each_row("piece", ["1 failed ", "x", "0 tests, ", "\n", "1 error\n", "[a] ", "error: \n", "\x1b[31m"])
 def test_a_megabyte_of_output_is_concluded_within_seconds(piece: str) -> None:
     began = time.perf_counter()
     conclude(read("npm test | tail; npm run lint | tail; make | tail"), 0, failed=False, output=piece * 200_000)

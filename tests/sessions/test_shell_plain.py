@@ -1,11 +1,11 @@
 """What is read without a syntax tree is read as the tree would have it."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.sessions.shell import bash, plain
 from tests.sessions.shell_commands import BASH
+from tests.tables import each_row
 
 PIECES = st.sampled_from(
     r"""git cd x=1 pytest -q a.py 'two+words' "a+b" && | || ; 2>&1 2>/dev/null > out $HOME $(ls) `ls` # if set -e ! * ~
@@ -21,7 +21,7 @@ def test_many_commands_need_no_tree():
     assert sum(plain.simples(row[0]) is not None for row in BASH) > len(BASH) / 3
 
 
-@pytest.mark.parametrize("row", BASH, ids=lambda row: row[0][:40])
+@each_row("row", BASH, ids=lambda row: row[0][:40])
 def test_a_plain_command_is_read_as_the_tree_has_it(row):
     quick, by_tree = told(row[0])
     assert quick is None or quick == by_tree
@@ -34,7 +34,7 @@ def test_any_mixture_is_read_as_the_tree_has_it_or_left_to_it(command):
     assert quick is None or quick == by_tree
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         "",

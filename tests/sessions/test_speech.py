@@ -11,6 +11,7 @@ from assay.sessions.speech import LANGUAGES, Said, own_words, read, version
 from assay.sessions.speech.phrases import GAP, KINDS, contents, kinds, tokens, trie
 from assay.sessions.speech.reading import LONGEST_QUOTE
 from tests.judges.make_turns import QUICK, texts
+from tests.tables import each_row
 
 NOBODY = "none"
 ENGLISH = {phrase for _, phrases in kinds(contents()["en"]) for phrase in phrases}
@@ -25,7 +26,7 @@ def places(said: Said, kind: str) -> list[tuple[int, int]]:
 # --- whose words --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pasted",
     [
         "```\nthis is wrong\n```",
@@ -71,7 +72,7 @@ def test_what_is_pasted_is_not_said(pasted: str) -> None:
     assert (said.text[:11], said.text[-9:]) == ("please look", "thank you")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "if it fails (again), stop and tell me",
@@ -97,7 +98,7 @@ def test_a_sentence_that_looks_like_code_or_a_log_is_said(text: str) -> None:
     assert own_words(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("", ""),
@@ -170,7 +171,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@each_row("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_within_a_second(text: str) -> None:
     began = time.perf_counter()
     said = read(text)
@@ -181,7 +182,7 @@ def test_hostile_text_is_read_within_a_second(text: str) -> None:
 # --- where a phrase stands ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind", "expected"),
     [
         ("thanks", "accepts", [(0, 0)]),
@@ -220,7 +221,7 @@ def test_a_script_without_spaces_is_known(text: str, is_unspaced: bool) -> None:
 # --- phrases ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_every_phrase_is_heard_as_what_it_is(language: str) -> None:
     kana = "の" if language == "ja" else ""  # without it, Han is taken for Chinese
     deaf = [
@@ -278,7 +279,7 @@ def test_a_phrase_may_be_of_several_kinds() -> None:
     assert {"complains", "frustrated"} <= set(read("it is still broken").heard)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind"),
     [
         ("not done", "agent.done"),
@@ -296,7 +297,7 @@ def test_what_is_denied_is_not_heard(text: str, kind: str) -> None:
     assert kind not in read(text).heard
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "kind"),
     [
         ("done", "agent.done"),
@@ -358,7 +359,7 @@ def test_the_version_is_short_and_stays() -> None:
 # --- quotes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "quote"),
     [
         ("it is wrong", "it is wrong"),

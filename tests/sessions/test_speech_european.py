@@ -9,6 +9,7 @@ import pytest
 
 from assay.sessions.speech import read
 from assay.sessions.speech.phrases import contents
+from tests.tables import each_row
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("speech_european.toml").read_text("utf-8"))
 ROWS = [(language, row) for language, rows in SENTENCES.items() for row in rows]
@@ -23,9 +24,7 @@ def phrases(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, list
             yield before + key, value
 
 
-@pytest.mark.parametrize(
-    ("language", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value["text"]
-)
+@each_row(("language", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value["text"])
 def test_a_sentence_is_heard_as_the_table_says(language: str, row: dict[str, Any]) -> None:
     heard = read(row["text"]).heard
     assert not set(row["hears"]) - heard.keys()

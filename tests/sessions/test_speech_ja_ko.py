@@ -7,11 +7,12 @@ import pytest
 
 from assay.sessions.speech import read
 from assay.sessions.speech.phrases import contents, kinds, tokens
+from tests.tables import each_row
 
 SAID = tomllib.loads(Path(__file__).with_name("speech_ja_ko.toml").read_text("utf-8"))["said"]
 
 
-@pytest.mark.parametrize("said", SAID, ids=lambda said: said["text"])
+@each_row("said", SAID, ids=lambda said: said["text"])
 def test_a_sentence_is_heard(said):
     heard = read(said["text"]).heard
     assert [kind for kind in said["hears"] if kind not in heard] == []

@@ -32,6 +32,7 @@ from tests.make import (
     usage,
     user,
 )
+from tests.tables import each_row
 
 REFUSAL = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
@@ -134,14 +135,12 @@ MACHINE: list[tuple[str, Record]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("record", "kind", "words"), [row[1:] for row in HUMAN], ids=[row[0].replace(" ", "-") for row in HUMAN]
-)
+@each_row(("record", "kind", "words"), [row[1:] for row in HUMAN], ids=[row[0].replace(" ", "-") for row in HUMAN])
 def test_a_persons_words_are_a_prompt(record: Record, kind: str, words: str) -> None:
     assert [(prompt.kind, prompt.text) for prompt in prompts(record)] == [(kind, words)]
 
 
-@pytest.mark.parametrize("record", [row[1] for row in MACHINE], ids=[row[0].replace(" ", "-") for row in MACHINE])
+@each_row("record", [row[1] for row in MACHINE], ids=[row[0].replace(" ", "-") for row in MACHINE])
 def test_what_a_machine_wrote_is_no_prompt(record: Record) -> None:
     assert prompts(record) == []
 
@@ -238,7 +237,7 @@ QUEUED: dict[str, tuple[list[Record], list[tuple[str, str, int]]]] = {
 }
 
 
-@pytest.mark.parametrize(("records", "expected"), QUEUED.values(), ids=[name.replace(" ", "-") for name in QUEUED])
+@each_row(("records", "expected"), QUEUED.values(), ids=[name.replace(" ", "-") for name in QUEUED])
 def test_a_queued_prompt_is_counted_once_when_it_was_typed(
     records: list[Record], expected: list[tuple[str, str, int]]
 ) -> None:
@@ -252,7 +251,7 @@ CAVEAT = user("<local-command-caveat>Run locally.</local-command-caveat>", isMet
 MANUAL = [boundary("manual"), summary_of_before(), user(command("/compact"))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("records", "expected"),
     [
         ([boundary(), summary_of_before()], ["auto"]),
@@ -385,7 +384,7 @@ def test_a_record_type_that_nobody_knows_is_counted(record: Record, counted: dic
     assert reader.unknown == counted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "is_ours"),
     [
         (jsonl(stamped(user("Go"))), True),

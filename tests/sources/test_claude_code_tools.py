@@ -26,6 +26,7 @@ from tests.make import (
     user,
     written,
 )
+from tests.tables import each_row
 
 PATH = "/till/price.py"
 REFUSED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
@@ -80,9 +81,7 @@ EDITED: dict[str, tuple[Record, Record, list[tuple[str, int, int, str]]]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("call", "result", "expected"), EDITED.values(), ids=[name.replace(" ", "-") for name in EDITED]
-)
+@each_row(("call", "result", "expected"), EDITED.values(), ids=[name.replace(" ", "-") for name in EDITED])
 def test_lines_are_counted_as_the_client_saw_them(
     call: Record, result: Record, expected: list[tuple[str, int, int, str]]
 ) -> None:
@@ -90,8 +89,8 @@ def test_lines_are_counted_as_the_client_saw_them(
     assert (made.kind, made.status, lines(made)) == ("edit", "ok", expected)
 
 
-@pytest.mark.parametrize("call", [EDIT, NEW, MULTI, CELL], ids=["Edit", "Write", "MultiEdit", "NotebookEdit"])
-@pytest.mark.parametrize(
+@each_row("call", [EDIT, NEW, MULTI, CELL], ids=["Edit", "Write", "MultiEdit", "NotebookEdit"])
+@each_row(
     ("answers", "status"),
     [
         ([], "open"),
@@ -176,9 +175,7 @@ ENDED: dict[str, tuple[Record, str, int | None, str]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("result", "status", "code", "output"), ENDED.values(), ids=[name.replace(" ", "-") for name in ENDED]
-)
+@each_row(("result", "status", "code", "output"), ENDED.values(), ids=[name.replace(" ", "-") for name in ENDED])
 def test_a_result_tells_how_a_call_ended(result: Record, status: str, code: int | None, output: str) -> None:
     call = ended(BASH, result)
     assert (call.status, call.exit_code, call.output, call.ended_at) == (status, code, output, moment(2))
@@ -189,7 +186,7 @@ def test_a_call_without_a_result_stays_open() -> None:
     assert (call.status, call.exit_code, call.ended_at, call.command) == ("open", None, "", "make till")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "input", "kind", "target"),
     [
         ("Bash", {"command": "ls", "description": "List"}, "shell", "List"),

@@ -10,6 +10,7 @@ import pytest
 from assay.sources import codex
 from assay.sources.codex.prompts import spoken
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Usage
+from tests.tables import each_row
 
 HERE = Path(__file__).parent / "codex"
 FIXTURES = sorted(HERE.glob("*.jsonl"))
@@ -44,13 +45,13 @@ def marks(name: str) -> list[tuple[str, str]]:
     return [(mark.kind, mark.detail) for mark in only(events_of(name)[1], Mark)]
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@each_row("path", FIXTURES, ids=lambda path: path.stem)
 def test_a_rollout_gives_the_events_beside_it(path: Path) -> None:
     events = [{"event": type(event).__name__, **msgspec.to_builtins(event)} for event in events_of(path.stem)[1]]
     assert json.loads(json.dumps(events)) == json.loads(path.with_suffix(".expected.json").read_text())
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@each_row("path", FIXTURES, ids=lambda path: path.stem)
 def test_a_call_is_made_once_and_no_result_is_without_a_call(path: Path) -> None:
     events = events_of(path.stem)[1]
     made = [call.id for call in only(events, Call)]
@@ -223,7 +224,7 @@ def test_newest_rollouts_tell_things_as_items_and_none_twice() -> None:
     assert reader.unknown == {"item_completed/Hologram": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("id", "command", "status", "exit_code"),
     [
         ("s1", 'pytest -q "till"', "error", 1),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.sources import codex
 from assay.types import Event
+from tests.tables import each_row
 
 HERE = Path(__file__).parent / "codex"
 FIXTURES = {path.stem: path.read_bytes().splitlines() for path in sorted(HERE.glob("*.jsonl"))}
@@ -103,7 +104,7 @@ def test_reading_can_stop_anywhere_and_go_on_in_another_process(name: str, draws
     assert other == one
 
 
-@pytest.mark.parametrize("name", sorted(FIXTURES))
+@each_row("name", sorted(FIXTURES))
 def test_a_rollout_is_claimed_whole_or_cut(name: str) -> None:
     lines = FIXTURES[name]
     assert codex.claims(b"\n".join(lines)[: 64 * 1024])
@@ -125,7 +126,7 @@ def test_a_first_record_too_long_to_be_seen_whole_is_claimed_in_any_order() -> N
     assert not codex.claims(json.dumps(hook).encode()[: 64 * 1024])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         {"type": "user", "message": {"role": "user", "content": "hi"}, "timestamp": "t", "uuid": "u"},
@@ -144,9 +145,7 @@ def test_other_json_lines_are_not_claimed(line: Any) -> None:
     assert not codex.claims(json.dumps(line).encode() + b"\n")
 
 
-@pytest.mark.parametrize(
-    "head", [b"", b"\n\n", b"\x00\xff", b"PK\x03\x04", b"{", b'{"a":', b"[" * 9000, b'{"payload":' * 9000]
-)
+@each_row("head", [b"", b"\n\n", b"\x00\xff", b"PK\x03\x04", b"{", b'{"a":', b"[" * 9000, b'{"payload":' * 9000])
 def test_noise_is_not_claimed(head: bytes) -> None:
     assert not codex.claims(head)
 

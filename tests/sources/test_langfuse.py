@@ -30,6 +30,7 @@ from tests.langfuse.make_observations import (
     user,
     wants,
 )
+from tests.tables import each_row
 
 Row = dict[str, Any]
 SAMPLES = Path(__file__).parents[3] / "shared" / "langfuse" / "samples"
@@ -121,7 +122,7 @@ ENDINGS = [
 ]
 
 
-@pytest.mark.parametrize(("output", "status", "code"), ENDINGS)
+@each_row(("output", "status", "code"), ENDINGS)
 def test_how_a_call_ended_is_read_off_its_output(output, status, code):
     one = calls(*hook_turn(1, "Go", step(calling("a", "Bash", output, command="make")), reply="So"))[0]
     assert (one.status, one.exit_code) == (status, code)
@@ -364,7 +365,7 @@ USAGES = [
 ]
 
 
-@pytest.mark.parametrize(("given_", "spent"), USAGES)
+@each_row(("given_", "spent"), USAGES)
 def test_tokens_are_found_under_all_their_names(given_, spent):
     assert usage_of(given_) == spent
 

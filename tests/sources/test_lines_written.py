@@ -16,6 +16,7 @@ from assay.sources.codex.patches import in_changes, in_patch, in_shell
 from assay.types import Call, Edit, Result
 from assay.types.lines import SIZE, packed
 from tests.make import Record, answer, assistant, calling, echo, patch, stamped, turns, user, written
+from tests.tables import each_row
 
 PATH = "/till/price.py"
 TWO = "    total = price + tax\n    return total\n"
@@ -79,7 +80,7 @@ FORMS: dict[str, tuple[Record, Record, tuple[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize(("call", "result", "expected"), FORMS.values(), ids=[name.replace(" ", "-") for name in FORMS])
+@each_row(("call", "result", "expected"), FORMS.values(), ids=[name.replace(" ", "-") for name in FORMS])
 def test_claude_code_says_which_lines_were_added_and_removed(
     call: Record, result: Record, expected: tuple[str, str]
 ) -> None:
