@@ -1,6 +1,8 @@
 """What the tests share: tiny transcripts as Claude Code writes them, and the program as a person runs it."""
 
 import ctypes
+import gc
+import importlib
 import json
 import os
 import random
@@ -13,6 +15,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,8 @@ import pytest
 from typer.testing import CliRunner
 
 from assay.cli.main import app, main
+from assay.sessions import speech
+from assay.sessions.redaction import Options, prepare
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -40,6 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is for background jobs, and then for all they start
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
+    config.addinivalue_line("markers", "outside: needs what pip does not bring; `-m outside` and CI fetch it")
+    if config.getoption("markexpr") == "outside":
+        os.environ["ASSAY_TEST_FETCH"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -154,8 +162,21 @@ def command(*args: object) -> list[str | bytes]:
     return [sys.executable, "-m", "assay", *words]
 
 
+@cache
+def warm() -> None:
+    """Load all that a run needs, once for all the processes that are forked from this one."""
+    for options in (Options(), Options(email=True, home=True, hosts=True)):
+        prepare(options)
+    speech.prepare()
+    for sdk in ("anthropic", "openai"):
+        importlib.import_module(sdk)
+    here("demo", "--json")
+    gc.freeze()
+
+
 def run(*args: object, env: dict[str, str] | None = None, **more: Any) -> Ran:
     """`assay ARGS` in a process of its own, forked from this one: starting Python anew takes a second."""
+    warm()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         words = [os.fsdecode(word) for word in command(*args)[3:]]
         streams_ = out.fileno(), err.fileno()

@@ -1,6 +1,5 @@
 """Every way out of the program: what is run, and what it said or sent."""
 
-import importlib
 import json
 import re
 import shlex
@@ -8,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +17,8 @@ from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
 from assay.scores import profiles
 from assay.scores.slices import WAYS
-from assay.sessions import speech
-from assay.sessions.redaction import Options, prepare
 from assay.types.quality import Profile
-from tests.conftest import Ran, environment, here, run
+from tests.conftest import Ran, environment, run
 from tests.exits.pulled import Langfuse
 
 PULL = "--since 2026-01-01 --into {top}/in/pulled"
@@ -78,17 +74,6 @@ def commands(at: Any = None, above: str = "") -> Iterator[tuple[str, set[str]]]:
         yield above.strip(), {one.opts[0] for one in at.params if getattr(one, "is_flag", False)} - SAYS_THE_SAME
 
 
-@cache
-def warm() -> None:
-    """Load all that a run needs, once for all the processes that are forked from this one."""
-    for options in (Options(), Options(email=True, home=True, hosts=True)):
-        prepare(options)
-    speech.prepare()
-    for sdk in ("anthropic", "openai"):
-        importlib.import_module(sdk)
-    here("demo", "--json")
-
-
 @dataclass
 class Place:
     """A folder with transcripts, a store, and settings."""
@@ -98,7 +83,6 @@ class Place:
     server: Langfuse | None = None
 
     def run(self, *args: object) -> Ran:
-        warm()
         env = {"HOME": str(self.top / "home"), "ASSAY_STORE": str(self.top / "s.db"), **self.env}
         env |= self.server.env if self.server else {}
         return run(*args, env=env, cwd=self.top)

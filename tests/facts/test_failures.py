@@ -465,8 +465,8 @@ def test_what_went_before_the_final_turns_changes_nothing(
     "text", ["\n" * 200_000, "\n  " * 70_000, "a" * 200_000, "\n at x" * 30_000, "Aerror" * 30_000]
 )
 def test_hostile_output_is_read_within_a_second(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for pattern in (STACK, TELLING, DISMISSED):
         pattern.search(text)
     failures.fact(session(BEGIN, asked("go on", *[replace(CRASH, output=text)] * LOOP, text)))
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1

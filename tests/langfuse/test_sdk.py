@@ -1,6 +1,5 @@
 """The vendor's own SDK, old and new, reads from the stand-in what we wrote: an oracle that is not ours."""
 
-import fcntl
 import json
 import os
 import subprocess
@@ -15,31 +14,27 @@ from tests.langfuse.conftest import environment
 from tests.langfuse.make_observations import hook_turn
 from tests.langfuse.standin import KEYS, Standin
 from tests.langfuse.test_writing import CONFIGS, scores
+from tests.llm.real import fetched, run
 
 SDKS = [("4.18.0", "4.16.0"), ("5.0.4", "4.59.0")]
 """Each with the oldest server it is sure to work with, as far as we know."""
 SCRIPT = Path(__file__).parent / "read_by_sdk.py"
 
 
-def installed(version: str, cache: Path) -> Path:
-    """A folder with that SDK and all it needs, made once; other test processes wait for it."""
-    folder = cache / f"langfuse-{version}-py{sys.version_info.minor}"
-    with (cache / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "complete").exists():
-            command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), f"langfuse=={version}"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-            if done.returncode and "No matching distribution" in done.stderr:
-                pytest.skip(f"langfuse {version} can't be had here")
-            assert done.returncode == 0, done.stderr[-2000:]
-            (folder / "complete").touch()
-    return folder
+def installed(version: str) -> Path:
+    """A folder with that SDK and all it needs."""
+
+    def fetch(folder: Path) -> None:
+        run(sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), f"langfuse=={version}")
+
+    return fetched(f"langfuse-{version}-py{sys.version_info.minor}", fetch)
 
 
+@pytest.mark.outside
 @pytest.mark.last
 @pytest.mark.parametrize(("sdk", "server"), SDKS)
-def test_the_real_sdk_reads_back_what_we_wrote(sdk, server, tmp_path, pytestconfig):
-    folder = installed(sdk, pytestconfig.cache.mkdir("langfuse"))
+def test_the_real_sdk_reads_back_what_we_wrote(sdk, server, tmp_path):
+    folder = installed(sdk)
     standin = Standin(server)
     standin.observations = hook_turn(1, "Why?", reply="So.")
     running = standin.serve()

@@ -1,6 +1,7 @@
-"""What is real in these tests: a small model and Claude Code, fetched once and kept in the user's cache.
+"""What is real in these tests: a small model, agents and SDKs, fetched once and kept in the user's cache.
 
-Where they can't be fetched, tests that need them are skipped; where `CI` is set, they fail.
+Only `-m outside` and a machine where `CI` is set fetch them; elsewhere tests that need what is not there are skipped.
+Where they can't be fetched, tests are skipped too; where `CI` is set, they fail.
 """
 
 import fcntl
@@ -41,6 +42,8 @@ def fetched(name: str, fetch: Callable[[Path], None]) -> Path:
     with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
+            if not (os.environ.get("CI") or os.environ.get("ASSAY_TEST_FETCH")):
+                pytest.skip(f"{name} is not in {CACHE}; `python -m pytest -m outside` fetches it")
             half = CACHE / f"{name}.half"
             shutil.rmtree(half, ignore_errors=True)
             half.mkdir()

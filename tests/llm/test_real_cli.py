@@ -18,6 +18,8 @@ from tests.llm.questions import FITS, KEY, MATERIAL, SCHEMA, ask_many, question
 from tests.llm.real import claude_code
 from tests.llm.standin import Drop, Raw, Slow, Standin, Status, Stop, script
 
+pytestmark = pytest.mark.outside
+
 
 @pytest.fixture(scope="module")
 def program() -> Path:

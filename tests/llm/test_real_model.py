@@ -12,6 +12,8 @@ from assay.types import Clean
 from tests.llm.questions import ask, ask_many, question, to
 from tests.llm.real import bounded, small_model
 
+pytestmark = pytest.mark.outside
+
 
 def judging(job: str) -> Question:
     """A short question with a judge's own schema, as far as a small model comes to an end with it."""

@@ -236,9 +236,9 @@ def test_a_goodbye_that_opens_a_session_waits_for_its_answer() -> None:
 
 def test_a_thousand_goodbyes_are_one() -> None:
     turns = session(asked("round the sums", "Rounded."), *[asked("thanks")] * 2_000)
-    began = time.perf_counter()
+    began = time.process_time()
     assert ending(turns) == Ending("answered", 1, "Rounded.")
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def all_said(turn: Turn) -> list[str]:

@@ -274,9 +274,9 @@ HOSTILE = [
 
 @each_row("piece", HOSTILE)
 def test_a_megabyte_of_nonsense_takes_no_more_than_seconds(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     read(piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8
 
 
 def test_a_long_document_does_not_hide_what_follows_it() -> None:
@@ -286,6 +286,6 @@ def test_a_long_document_does_not_hide_what_follows_it() -> None:
 
 @each_row("piece", ["1 failed ", "x", "0 tests, ", "\n", "1 error\n", "[a] ", "error: \n", "\x1b[31m"])
 def test_a_megabyte_of_output_is_concluded_within_seconds(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     conclude(read("npm test | tail; npm run lint | tail; make | tail"), 0, failed=False, output=piece * 200_000)
-    assert time.perf_counter() - began < 8
+    assert time.process_time() - began < 8

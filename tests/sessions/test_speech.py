@@ -173,9 +173,9 @@ HOSTILE = {
 
 @each_row("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_within_a_second(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     said = read(text)
-    assert time.perf_counter() - began < A_SECOND
+    assert time.process_time() - began < A_SECOND
     assert all(heard.phrase in text for all_of in said.heard.values() for heard in all_of)
 
 
