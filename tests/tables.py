@@ -14,6 +14,10 @@ CHANGED = frozenset({"tmp_path", "monkeypatch", "capsys", "capfd", "caplog", "re
 Test = Callable[..., None]
 
 
+class RowsFail(AssertionError):
+    """Some rows of a table do not hold."""
+
+
 def each_row(names: str | tuple[str, ...], rows: Iterable[Any], ids: Any = None) -> Callable[[Test], Test]:
     """Written as `pytest.mark.parametrize` is, with one case for all rows."""
     columns = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
@@ -36,7 +40,7 @@ def each_row(names: str | tuple[str, ...], rows: Iterable[Any], ids: Any = None)
             if failed:
                 told = "\n\n".join(f"[{name}] {reason(error)}" for name, error in failed.items())
                 first = next(iter(failed.values()))
-                raise AssertionError(f"{len(failed)} of {len(listed)} rows fail\n\n{told}") from first
+                raise RowsFail(f"{len(failed)} of {len(listed)} rows fail\n\n{told}") from first
 
         left = [one for name, one in known.parameters.items() if name not in columns]
         whole.__signature__ = known.replace(parameters=left)  # type: ignore[attr-defined]
@@ -64,5 +68,7 @@ def shown(value: object) -> str:
 
 def reason(error: BaseException) -> str:
     """Where and why a row failed."""
+    if isinstance(error, RowsFail):
+        return str(error)
     lines = traceback.extract_tb(error.__traceback__)
     return f"line {lines[1].lineno if len(lines) > 1 else '?'}: {type(error).__name__}: {error}"[:LONGEST_REASON]

@@ -4,6 +4,7 @@ import ast
 import os
 import stat
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,36 @@ from tests.exits.planting import Secrets, claude_code, codex, forms, leaks
 from tests.exits.pulled import Langfuse, hooked, native, proxied
 from tests.exits.structure import RULES, SRC, allowed, broken
 from tests.llm.standin import Standin
+from tests.tables import each_row
 
 ELSEWHERE = "--since 2026-01-01 --into {top}/elsewhere"
-TREES = {file.relative_to(SRC).as_posix(): ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
 
 # --- no exit is reachable but through one step ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", RULES)
+@cache
+def trees() -> dict[str, ast.AST]:
+    files = sorted(SRC.rglob("*.py"))
+    return {file.relative_to(SRC).as_posix(): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+@cache
+def doing(name: str) -> dict[str, list[int]]:
+    """Files that do what a rule is about, and in which lines."""
+    return {path: found for path, tree in trees().items() if (found := broken(RULES[name], tree))}
+
+
+@each_row("name", RULES)
 def test_only_few_files_may(name: str):
-    rule = RULES[name]
-    assert not {
-        path: found for path, tree in TREES.items() if not allowed(rule, path) and (found := broken(rule, tree))
-    }
+    assert not {path: lines for path, lines in doing(name).items() if not allowed(RULES[name], path)}
 
 
-@pytest.mark.parametrize("name", RULES)
+@each_row("name", RULES)
 def test_every_file_that_may_does(name: str):
-    rule = RULES[name]
-    does = [path for path, tree in TREES.items() if broken(rule, tree)]
-    assert not [one for one in rule.allowed if not any(path == one or path.startswith(f"{one}/") for path in does)]
+    does = doing(name)
+    assert not [
+        one for one in RULES[name].allowed if not any(path == one or path.startswith(f"{one}/") for path in does)
+    ]
 
 
 PLANTED = {
@@ -74,13 +85,13 @@ PLANTED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "source"), [(name, one) for name, some in PLANTED.items() for one in some])
+@each_row(("name", "source"), [(name, one) for name, some in PLANTED.items() for one in some])
 def test_a_rule_finds_what_breaks_it(name: str, source: str):
     assert broken(RULES[name], ast.parse(source))
     assert PLANTED.keys() == RULES.keys()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         "import urllib.parse", "text.find('x')", "open(path, 'rb')", "path.open('rb', buffering=0)",
@@ -157,7 +168,7 @@ def new_pieces(planted: Planted) -> dict[str, str]:
     return planted.secrets.pieces()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     ["score", "score --json", "score --by branch", "sessions --json", "streams --json", "doctor", "doctor --json",
      "out.json", "out.md", "out.csv", "show", "session rename", "egress --words", "egress --json", "quality --json",

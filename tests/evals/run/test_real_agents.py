@@ -16,6 +16,8 @@ from tests.evals.run.agents import FOLDERS
 from tests.evals.run.make import PLAIN, bubblewrap, planned, task, tree
 from tests.evals.run.services import Weaver
 
+pytestmark = pytest.mark.outside
+
 THINGS = ("hat", "scarf", "sock")
 INSTRUCTIONS = {"claude-code": "CLAUDE.md", "codex": "AGENTS.md"}
 TOOL = {"claude-code": "Bash", "codex": "exec_command"}
