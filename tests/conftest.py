@@ -45,13 +45,15 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so it is for background jobs, and then for all they start
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
+    config.addinivalue_line("markers", "first: takes long in one piece, runs before all others")
     config.addinivalue_line("markers", "outside: needs what pip does not bring; `-m outside` and CI fetch it")
     if config.getoption("markexpr") == "outside":
         os.environ["ASSAY_TEST_FETCH"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("last") is not None)
+    """The longest go first, so that no core waits for another one at the end."""
+    items.sort(key=lambda item: bool(item.get_closest_marker("last")) - bool(item.get_closest_marker("first")))
 
 
 # --- transcripts ------------------------------------------------------------------------------

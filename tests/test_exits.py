@@ -23,6 +23,7 @@ from tests.exits.structure import RULES, SRC, allowed, broken
 from tests.llm.standin import Standin
 from tests.tables import each_row
 
+pytestmark = pytest.mark.first
 ELSEWHERE = "--since 2026-01-01 --into {top}/elsewhere"
 
 # --- no exit is reachable but through one step ------------------------------------------------

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 TOOLS = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
 
 
+@pytest.mark.first
 @pytest.mark.parametrize("tool", TOOLS, ids=" ".join)
 def test_the_tools_have_nothing_to_say(tool):
     done = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True, check=False)
