@@ -81,7 +81,7 @@ def test_stopped_after_half_the_calls_nothing_that_was_answered_is_asked_again(
         process = started(tmp_path, service)
         until(lambda: len(service.calls) == 10 and len(rows(tmp_path, "SELECT 1 FROM answers")) == 8)
         process.send_signal(way)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
         assert (process.returncode, out) == (code, b"")
         if way == signal.SIGINT:
             told = err.decode().splitlines()
@@ -204,7 +204,7 @@ def test_on_a_terminal_the_person_is_asked(tmp_path: Path, typed: bytes, code: i
             said += os.read(leader, 4_096)
         assert not service.requests
         os.write(leader, typed)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
         os.close(leader)
         assert (process.returncode, len(service.calls)) == (code, calls)
         assert b"4 questions" in said

@@ -75,7 +75,7 @@ def test_something_that_is_no_file_is_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     scan = start("streams", tmp_path / "pipe.jsonl", "--store", tmp_path / "s.db", "--json")
     try:
-        out, err = scan.communicate(timeout=5)
+        out, err = scan.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         scan.kill()
         scan.communicate()

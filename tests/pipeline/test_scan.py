@@ -381,7 +381,7 @@ def test_ctrl_c_keeps_what_was_read_and_says_how_to_go_on(
         assert scan.poll() is None, "it was through before it could be stopped"
         time.sleep(0.005)
     (os.killpg if to_group else os.kill)(scan.pid, signal.SIGINT)
-    out, err = scan.communicate(timeout=20)
+    out, err = scan.communicate(timeout=60)
     assert (scan.returncode, out) == (130, b""), err
     assert err.decode().startswith("assay: stopped")
     assert "again" in err.decode()
@@ -396,7 +396,7 @@ def test_ctrl_c_while_the_store_is_made_is_told_as_well(tmp_path: Path, big: Pat
     while not store.exists():
         time.sleep(0.002)
     scan.send_signal(signal.SIGINT)
-    out, err = scan.communicate(timeout=20)
+    out, err = scan.communicate(timeout=60)
     assert (scan.returncode, out) == (130, b""), err
     assert is_one_line(err.decode())
 
@@ -406,7 +406,7 @@ def test_ctrl_c_at_any_moment_is_no_bug(tmp_path: Path, big: Path, delay: float)
     scan = start("streams", big, "--json", "--store", tmp_path / "s.db", "--jobs", 2)
     time.sleep(delay)
     scan.send_signal(signal.SIGINT)
-    _, err = scan.communicate(timeout=20)
+    _, err = scan.communicate(timeout=60)
     assert scan.returncode in (0, 130, -signal.SIGINT), err
     # While it is being imported, nothing of ours can answer yet.
     assert b"Traceback" not in err or b"cli/main.py" not in err or b"import " in err
@@ -421,7 +421,7 @@ def test_a_worker_that_is_killed_is_told_plainly_and_nothing_is_lost(
         assert scan.poll() is None, "no worker was started"
         time.sleep(0.005)
     children[0].kill()
-    _, err = scan.communicate(timeout=30)
+    _, err = scan.communicate(timeout=60)
     assert b"Traceback" not in err
     assert scan.returncode in (0, 2), err
     assert all_gone(store)
