@@ -27,6 +27,7 @@ from tests.conftest import (
     run,
     said,
     spawn,
+    warm,
     write,
 )
 from tests.tables import each_row
@@ -149,6 +150,7 @@ def on_terminal(*args: object, **env: str) -> str:
     """What a person at a terminal is sent, stderr included."""
     ours, theirs = pty.openpty()
     words, variables = [str(arg) for arg in args], environment(TERM="xterm-256color", **env)
+    warm()
     process = get_context("fork").Process(target=become, args=(words, variables, (theirs, theirs)))
     process.start()
     os.close(theirs)

@@ -18,7 +18,7 @@ from assay.evals.configs import load_config
 from assay.evals.landing import Landing
 from assay.git import COPY, LAND, QUIET, READ, Git, Silent, home_of, transport_of
 from assay.pipeline.git.repo import open_repo
-from tests.conftest import Ran, is_one_line, run
+from tests.conftest import Ran, is_one_line, run, warm
 from tests.evals.make_run import Remote
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, at, code
@@ -76,6 +76,7 @@ def assay(place: Path, *words: object, cwd: Path | None = None, **env: str) -> R
     """`assay WORDS` as whoever the place belongs to."""
     given_away(place)
     more = {"env": {"ASSAY_JUDGE": "plain", "HOME": str(place), **env}, "cwd": cwd or place}
+    warm()
     process = get_context("fork").Process(target=as_somebody, args=(place, [*map(str, words)], more))
     process.start()
     process.join(90)

@@ -14,7 +14,7 @@ import pytest
 
 from assay.errors import StoreError
 from assay.stores.sql import open_store
-from tests.conftest import is_one_line, run
+from tests.conftest import is_one_line, run, warm
 
 NOBODY = 65534
 
@@ -105,6 +105,7 @@ def test_what_is_no_store_of_ours_is_refused_untouched(place: Path, kind: str) -
         os.chown(file, place.stat().st_uid, -1, follow_symlinks=False)
     before = looks(place / "there")
     words = ["streams", str(place / "in"), "--store", str(place / "there" / "tool")]
+    warm()
     process = get_context("fork").Process(target=refused, args=(place, words, word))
     process.start()
     process.join(60)
