@@ -80,7 +80,7 @@ class Redaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose words these are, and what may become of them. A stream belongs to the first tenant that fits."""
+    """Whose words these are, and what may become of them. A turn belongs to the first tenant that fits."""
 
     projects: tuple[str, ...] = ()
     """Folders; all below them belong to it."""

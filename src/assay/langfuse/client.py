@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -39,8 +40,10 @@ class Projects(Struct, frozen=True):
 class Client:
     """A Langfuse project, and what is known of the server that holds it."""
 
-    def __init__(self, http: Http, is_cloud: bool) -> None:
+    def __init__(self, http: Http, is_cloud: bool, key: str = "") -> None:
         self.http = http
+        self.key = sha256(key.encode()).hexdigest() if key else ""
+        """Hash of the public key, by which a tenant may be known."""
         self.is_cloud = is_cloud
         self.version = ""
         self.generation: Generation = "v4"
@@ -104,7 +107,7 @@ def connect(
     is_cloud = name == "langfuse.com" or name.endswith(".langfuse.com")
     allowed = (FREE if is_cloud else {}) if per_minute is None else per_minute
     http = Http(host, keys, patience=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
-    client = Client(http, is_cloud)
+    client = Client(http, is_cloud, keys[0])
     try:
         client.probe()
     except NotThere as error:

@@ -61,9 +61,8 @@ def record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
 
 
 def useful(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata without what every row repeats of the exporter."""
-    quiet = ("scope", "resourceAttributes")
-    return {key: value for key, value in metadata.items() if key.split(".")[0] not in quiet}
+    """Without what only tells which library sent it."""
+    return {key: value for key, value in metadata.items() if key.split(".")[0] != "scope"}
 
 
 def read_text(value: Any) -> Any:

@@ -99,7 +99,15 @@ def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
     lines = [msgspec.json.encode(one) for one in ordered]
     digest = blake2b(b"\n".join(lines), digest_size=16).hexdigest()
     began = min(one.at for one in ordered)
-    head = Record(type=SESSION, session=session, host=client.host, digest=digest, at=began, version=version(ordered))
+    head = Record(
+        type=SESSION,
+        session=session,
+        host=client.host,
+        digest=digest,
+        at=began,
+        version=version(ordered),
+        key=client.key,
+    )
     is_changed = written(path, b"\n".join([encoded(head), *lines]) + b"\n")
     return Pulled(
         session=session,

@@ -29,7 +29,7 @@ from assay.pipeline.judging import (
     unjudged,
 )
 from assay.pipeline.reading import Readable, readable
-from assay.pipeline.tenants import forbidden
+from assay.pipeline.tenants import Owner, forbidden, named, shared
 from assay.sessions.boundaries import cut, turn_id
 from assay.stores.sql.scored import Cut, KeptSegment, Whole
 from assay.stores.sql.settling import Name, Pieces, StreamFiles
@@ -146,8 +146,8 @@ class Bench:
         asks = self.terms.asks
         if asks is None:
             return None
-        tenant = self.terms.reading.tenants.get(self.read.tenant or "")
-        if why := forbidden(tenant, self.read.tenant, asks.backend, asks.model):
+        name = self.read.owner.tenant
+        if why := forbidden(named(self.terms.reading.tenants, name), name, asks.backend, asks.model):
             self.fallback = why
             return None
         return model_judge.ModelJudge(
@@ -188,15 +188,13 @@ class Bench:
         self.is_open |= bool(asking.troubles) and self.asks is None
         return found
 
-    def judge(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+    def judge(self, about: str, turns: Sequence[Turn], after: Prompt | None, owner: Owner) -> tuple[Judged, bool]:
         """What is judged of some turns, whose they are, and whether that is settled."""
-        found, is_settled = self.judged(about, turns, after)
-        return replace(found, tenant=self.read.tenant), is_settled
+        found, is_settled = (unjudged(turns), True) if owner.withheld else self.judged(about, turns, after)
+        return replace(found, tenant=owner.tenant), is_settled
 
     def judged(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
         """What is judged of some turns, and whether that is settled; what is trivial asks no model."""
-        if self.read.withheld:
-            return unjudged(turns), True
         if self.asks is None or not substance.fact(turns).substance:
             return self.judged_here(turns, after)
         asking = Asking()
@@ -277,7 +275,7 @@ def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> Kept
     )
     if hashed in task.known:
         return kept
-    found, is_settled = bench.judge(segment.id, turns, after)
+    found, is_settled = bench.judge(segment.id, turns, after, owner_in(bench.read, segment))
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
 
 
@@ -317,9 +315,10 @@ def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[Name, Readable])
     pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
     turns = [turn for stream, segment in pieces for turn in turns_in(stream, segment)]
     inputs = [input_of(task.terms.judging, turns_in(*piece), prompt_after(*piece)) for piece in pieces]
-    bench = Bench(task.terms, next((one for one in read if one.withheld), read[0]), task.told)
+    owner = shared(owner_in(one, segment) for one, segment in zip(read, parts.segments, strict=True))
+    bench = Bench(task.terms, replace(read[0], owner=shared(one.owner for one in read)), task.told)
     first = parts.segments[0]
-    found, is_settled = bench.judge(first.id, turns, prompt_after(*pieces[-1]))
+    found, is_settled = bench.judge(first.id, turns, prompt_after(*pieces[-1]), owner)
     if bench.wanted and not bench.fallback:
         return Joining(parts=parts, wanted=tuple(bench.wanted))
     is_sure = is_settled and hashed(*inputs) == parts.input
@@ -340,3 +339,8 @@ def turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:
 def prompt_after(stream: Stream, segment: Segment) -> Prompt | None:
     """What the person said next in the same stream."""
     return next((turn.prompt for turn in stream.turns[segment.last + 1 :] if turn.prompt), None)
+
+
+def owner_in(read: Readable, segment: Segment) -> Owner:
+    """Whose the turns of a segment are."""
+    return shared(read.owners[segment.first : segment.last + 1])

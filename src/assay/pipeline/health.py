@@ -14,7 +14,6 @@ from assay.pipeline import reading
 from assay.pipeline.discover import usual_roots
 from assay.pipeline.reading import Rules
 from assay.pipeline.scan import Changes
-from assay.pipeline.tenants import tenant_of
 from assay.sessions.redaction import Redactor
 from assay.stores.sql import Store
 from assay.types import Part
@@ -79,7 +78,7 @@ def examine(store: Store, outcome: Changes, rules: Rules, env: Mapping[str, str]
     for row in rows:
         if row.source:
             part = PART(row.part)
-            is_silent = reading.is_withheld(tenant_of(rules.tenants, part.cwd), part.ended_at, rules)
+            is_silent = bool(reading.owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
             for name, n in msgspec.json.decode(row.unknown).items():
                 unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
             for version in part.versions or ("unknown",):

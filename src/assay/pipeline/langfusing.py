@@ -38,7 +38,7 @@ from assay.pipeline.asking import ONLY_KEPT
 from assay.pipeline.given import present
 from assay.pipeline.quality import Subject
 from assay.pipeline.reading import rules
-from assay.pipeline.tenants import OPTED_OUT, withheld
+from assay.pipeline.tenants import OPTED_OUT, named, withheld
 from assay.sessions.redaction import Redactor
 from assay.stores.sql import Store
 from assay.stores.sql.scored import portions
@@ -156,7 +156,7 @@ def redactor(config: Config) -> Callable[[str], Clean]:
 
 def silence(session: Session, config: Config) -> str:
     """Why nothing of a session may leave; nothing where it may."""
-    why = withheld(config.tenants.get(session.tenant or ""), session.ended_at, present(config))
+    why = withheld(named(config.tenants, session.tenant), session.ended_at, present(config))
     is_silent = why or session.judge_status == "opted_out"
     return f"nothing of its tenant leaves: {why or OPTED_OUT}" if is_silent else ""
 

@@ -28,7 +28,7 @@ from assay.pipeline.reading import rules
 from assay.pipeline.running import UNANSWERED, Choice, Run
 from assay.pipeline.scoring import kept_only, turns_of
 from assay.pipeline.spending import size
-from assay.pipeline.tenants import OPTED_OUT, forbidden, withheld
+from assay.pipeline.tenants import OPTED_OUT, forbidden, named, withheld
 from assay.scores import profiles
 from assay.scores.quality import Judge, Judged, quality
 from assay.sessions import rendering
@@ -117,7 +117,7 @@ def for_quality(config: Config) -> Config:
 def unjudged(subject: Subject, config: Config) -> str:
     """Why nobody judges a session; nothing where somebody does."""
     one = subject.session
-    if why := withheld(config.tenants.get(one.tenant or ""), one.ended_at, present(config)):
+    if why := withheld(named(config.tenants, one.tenant), one.ended_at, present(config)):
         return why
     if one.judge_status == "opted_out":
         return OPTED_OUT
@@ -202,7 +202,7 @@ def pieces_for(
 def not_allowed(subject: Subject, config: Config, asker: Asker) -> str:
     """Why this model may not be asked about a session: its tenant says so."""
     name = subject.session.tenant
-    return forbidden(config.tenants.get(name or ""), name, asker.model.backend, asker.model.model)
+    return forbidden(named(config.tenants, name), name, asker.model.backend, asker.model.model)
 
 
 def pieces(turns: Sequence[Turn], terms: Terms) -> list[Piece]:

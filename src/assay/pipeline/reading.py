@@ -3,7 +3,7 @@
 Nothing else decodes turns for judges, reports or the person: `tests/test_exits.py` holds us to it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.config import Config, Tenant
-from assay.pipeline.tenants import WORDLESS_FACTS, silenced, tenant_of, withheld
+from assay.pipeline.tenants import WORDLESS_FACTS, Owner, named, owner_of, shared, silenced, tenant_of, withheld
 from assay.pipeline.work import Joining, pieces_of
 from assay.sessions.join import join
 from assay.sessions.redaction import Options, Redactor, clean, silent, version
@@ -45,9 +45,15 @@ class Readable(Struct, frozen=True, kw_only=True):
     placed: Stream
     """The same with only its secrets replaced: for finding its folders and files again, never for eyes."""
     redactor: Redactor
-    tenant: str | None = None
-    withheld: str = ""
-    """Why there are no words in it."""
+    owners: tuple[Owner, ...]
+    """Of each turn."""
+    owner: Owner
+    """Of all of them."""
+
+    @property
+    def withheld(self) -> str:
+        """Why there are no words in it."""
+        return self.owner.withheld
 
 
 def rules(config: Config, now: datetime) -> Rules:
@@ -60,23 +66,31 @@ def rules(config: Config, now: datetime) -> Rules:
 def readable(kept: Pieces, rules: Rules) -> Readable:
     """A stream of its files as kept, redacted."""
     stream = join(pieces_of(Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)), kept.elsewhere)
-    name = tenant_of(rules.tenants, stream.about.cwd)
-    why = withheld(rules.tenants.get(name or ""), stream.about.ended_at, rules.now)
+    about = stream.about
+    owners = tuple(owner(turn.signs or (about.cwd,), about.ended_at, rules) for turn in stream.turns)
+    whole = shared(owners or [owner(about.signs or (about.cwd,), about.ended_at, rules)])
     redactor = Redactor(rules.options)
-    if why:
+    heard = silent(stream, [bool(one.withheld) for one in owners]) if any(one.withheld for one in owners) else stream
+    if whole.withheld:
         seen = placed = silent(stream)
     elif rules.options == SECRETS:
-        seen = placed = clean(stream, redactor)
+        seen = placed = clean(heard, redactor)
     else:
-        placed = clean(stream, Redactor())
+        placed = clean(heard, Redactor())
         seen = clean(placed, redactor)
-    return Readable(stream=seen, placed=placed, redactor=redactor, tenant=name, withheld=why)
+    return Readable(stream=seen, placed=placed, redactor=redactor, owners=owners, owner=whole)
+
+
+def owner(signs: Sequence[str], ended_at: str, rules: Rules) -> Owner:
+    """Whose words with these signs are."""
+    return owner_of(rules.tenants, signs, ended_at, rules.now)
 
 
 def summary(one: Summary, rules: Rules) -> Summary:
     """A stream as it is listed, redacted."""
     redactor = Redactor(rules.options)
-    if is_withheld(tenant_of(rules.tenants, one.project), one.ended_at, rules):
+    signs = FACTS(one.facts).get("signs") or [one.project]
+    if owner(signs, one.ended_at, rules).withheld:
         one = replace(one, title="", branch="", facts=JSON(FACTS(one.facts) | WORDLESS_FACTS))
     if redactor.holds(one.facts.decode("utf-8", "surrogatepass")):
         one = replace(one, facts=JSON(swept(FACTS(one.facts), redactor)))
@@ -90,7 +104,7 @@ def session(one: Session, rules: Rules) -> Session:
     Its turns were redacted before it was judged; since then people named it, git said who replaced its lines, and
     words may have to go because time has passed.
     """
-    name = one.tenant or tenant_of(rules.tenants, one.project)
+    name = one.tenant or (None if one.facts.get("signs") else tenant_of(rules.tenants, one.project))
     found = replace(one, tenant=name)
     if is_withheld(name, one.ended_at, rules):
         found = silenced(found)
@@ -109,7 +123,7 @@ def session(one: Session, rules: Rules) -> Session:
 
 def is_withheld(tenant: str | None, ended_at: str, rules: Rules) -> bool:
     """Whether nobody may see a word of what this tenant said until then."""
-    return bool(withheld(rules.tenants.get(tenant or ""), ended_at, rules.now))
+    return bool(withheld(named(rules.tenants, tenant), ended_at, rules.now))
 
 
 def swept(value: Any, redactor: Redactor) -> Any:

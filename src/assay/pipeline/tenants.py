@@ -1,35 +1,69 @@
 """Whose words a stream's are, and what may become of them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
+from functools import reduce
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.config import Tenant
+from assay.config import Tenant, stricter
 from assay.stores.sql.paths import inside
 from assay.types import Session
+from assay.types.signs import is_folder, of_attribute, of_key
 
 Tenants = Mapping[str, Tenant]
 
+AND = " + "
+"""Between the tenants whose words stand in one session."""
 OPTED_OUT = "opted out"
 EXPIRED = "kept no longer than its tenant allows"
 WORDLESS_FACTS: dict[str, object] = {"files": [], "lines_by_file": {}, "failure_signals": [], "pull_requests": []}
 """Facts that hold words of a transcript, emptied."""
 
 
-def tenant_of(tenants: Tenants, project: str, attributes: Mapping[str, str] | None = None, key: str = "") -> str | None:
-    """The first tenant that a project's folder, resource attributes or the key it came in with belong to."""
-    hashed = sha256(key.encode()).hexdigest() if key else ""
+class Owner(Struct, frozen=True):
+    """Whose some words are, and why nobody may see them; nothing where they may be seen."""
+
+    tenant: str | None = None
+    withheld: str = ""
+
+
+def tenant_of(tenants: Tenants, folder: str, signs: Collection[str] = ()) -> str | None:
+    """The first tenant that a folder, or the signs of attributes and keys, belong to."""
     for name, one in tenants.items():
-        if any(is_below(project, folder) for folder in one.projects):
+        if any(is_below(folder, project) for project in one.projects):
             return name
-        if one.attributes and one.attributes.items() <= (attributes or {}).items():
+        if one.attributes and all(of_attribute(*pair) in signs for pair in one.attributes.items()):
             return name
-        if hashed and hashed in one.keys:
+        if any(of_key(key) in signs for key in one.keys):
             return name
     return None
+
+
+def owner_of(tenants: Tenants, signs: Sequence[str], ended_at: str, now: datetime) -> Owner:
+    """Whose words with these signs are: where several tenants claim them, the one that withholds them, else all."""
+    folders = [one for one in signs if is_folder(one)] or [""]
+    names = dict.fromkeys(tenant_of(tenants, one, signs) for one in folders)
+    found = [Owner(name, withheld(tenants[name], ended_at, now)) for name in names if name is not None]
+    return next((one for one in found if one.withheld), shared(found))
+
+
+def shared(owners: Iterable[Owner]) -> Owner:
+    """The owner of what several own: all whose words may be seen, by name; of what nobody may see, the first."""
+    some = list(owners)
+    heard = dict.fromkeys(one.tenant for one in some if one.tenant and not one.withheld)
+    if some and all(one.withheld for one in some):
+        return some[0]
+    return Owner(AND.join(heard) or None)
+
+
+def named(tenants: Tenants, name: str | None) -> Tenant | None:
+    """The tenant of that name; of several, whatever one of them forbids is forbidden."""
+    if not name or name in tenants:
+        return tenants.get(name or "")
+    return reduce(stricter, (tenants[one] for one in name.split(AND) if one in tenants), Tenant())
 
 
 def is_below(project: str, folder: str) -> bool:

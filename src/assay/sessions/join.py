@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from assay.sessions.turns import Draft
 from assay.types import Call, Part, Spend, Stream, Turn
+from assay.types.signs import joined
 
 Piece = tuple[str, Part, Sequence[Turn]]
 """A file: its path, what it says of the stream, its turns."""
@@ -79,8 +80,9 @@ class Joiner:
             if key is not None and key in self.prompts:
                 self.add(self.prompts[key], turn, "")
                 self.add_words(self.prompts[key], turn)
+                self.prompts[key].signs = joined(self.prompts[key].signs, turn.signs)
                 continue
-            draft = Draft(at=turn.at, ended_at=turn.ended_at)
+            draft = Draft(at=turn.at, ended_at=turn.ended_at, signs=turn.signs)
             is_copy = key is not None and key in self.elsewhere
             if turn.prompt and not is_copy:
                 draft.prompt = turn.prompt
@@ -143,6 +145,7 @@ class Joiner:
         draft = self.starter(part)
         for turn in turns:
             self.add(draft, turn, part.by)
+            draft.signs = joined(draft.signs, turn.signs)
         self.attached.setdefault(id(draft), (draft, set()))[1].add(part.by)
 
     def finished(self) -> tuple[Turn, ...]:

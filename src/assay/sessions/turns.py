@@ -6,6 +6,7 @@ looks up (open calls, reported tokens, prompts seen) is found again in the turns
 
 import re
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from assay.sessions import shell
 from assay.sessions.text import beginning, clip
 from assay.types import About, Call, CallKind, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
+from assay.types.signs import is_folder, joined
 
 PROMPT = (16_000, 4_000)
 REPLY = (1_500, 3_500)
@@ -49,6 +51,7 @@ class Draft(Struct):
     calls: list[Call] = []
     spends: list[Spend] = []
     marks: list[Mark] = []
+    signs: tuple[str, ...] = ()
 
     def frozen(self) -> Turn:
         return Turn(
@@ -59,6 +62,7 @@ class Draft(Struct):
             calls=tuple(self.calls),
             spends=tuple(self.spends),
             marks=tuple(self.marks),
+            signs=self.signs,
         )
 
 
@@ -71,6 +75,8 @@ class Tally(Struct):
     versions: list[str] = []
     branches: list[str] = []
     began_at: str = ""
+    signs: tuple[str, ...] = ()
+    """Of what comes next: its folder first."""
     early: dict[str, Result] = {}
     """Results whose calls were not yet read: some clients write them the other way round."""
 
@@ -113,6 +119,7 @@ class Builder:
                 calls=list(turn.calls),
                 spends=list(turn.spends),
                 marks=list(turn.marks),
+                signs=turn.signs,
             )
         )
         self.calls.update((call.id, (here, n)) for n, call in enumerate(turn.calls))
@@ -145,6 +152,7 @@ class Builder:
         if not drafts:
             drafts.append(Draft(at=at))
         draft = drafts[-1]
+        draft.signs = joined(draft.signs, self.tally.signs)
         self.changed.add(len(drafts) - 1)
         if at > draft.ended_at:
             draft.ended_at = at
@@ -153,6 +161,7 @@ class Builder:
     def touch(self, number: int, at: str) -> None:
         """Note that a turn changed, at some time."""
         draft = self.drafts[number]
+        draft.signs = joined(draft.signs, self.tally.signs)
         self.changed.add(number)
         if at > draft.ended_at:
             draft.ended_at = at
@@ -241,6 +250,9 @@ class Builder:
             origin=known.origin or about.origin,
             is_warmup=known.is_warmup or about.is_warmup,
         )
+        if about.cwd or about.signs:
+            folders = (about.cwd,) if about.cwd else tuple(filter(is_folder, tally.signs))
+            tally.signs = (*folders, *(about.signs or (one for one in tally.signs if not is_folder(one))))
         for value, seen in ((about.version, tally.versions), (about.branch, tally.branches)):
             if value and value not in seen and len(seen) < 50:
                 seen.append(value)
@@ -268,6 +280,7 @@ class Builder:
             first_at=min((draft.at for draft in self.drafts if draft.at), default=""),
             ended_at=max((draft.ended_at for draft in self.drafts), default=""),
             is_warmup=bool(about.by) and about.is_warmup,
+            signs=reduce(joined, (draft.signs for draft in self.drafts), ()),
         )
 
 

@@ -179,6 +179,8 @@ class About(Value, frozen=True):
     """Stream that started this one."""
     forked_from: str = ""
     cwd: str = ""
+    signs: tuple[str, ...] = ()
+    """By what else the tenant of what follows is known; see `types.signs`."""
     branch: str = ""
     version: str = ""
     title: str = ""

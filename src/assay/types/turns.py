@@ -17,6 +17,8 @@ class Turn(Value, frozen=True):
     calls: tuple[Call, ...] = ()
     spends: tuple[Spend, ...] = ()
     marks: tuple[Mark, ...] = ()
+    signs: tuple[str, ...] = ()
+    """By what its tenant is known: folders it was done in, and hashes as `types.signs` makes them."""
 
 
 class Part(Value, frozen=True):
@@ -41,6 +43,8 @@ class Part(Value, frozen=True):
     """When anybody first said or did anything in it; what was copied may be older than the file."""
     ended_at: str = ""
     is_warmup: bool = False
+    signs: tuple[str, ...] = ()
+    """Those of its turns."""
 
 
 class Stream(Value, frozen=True):

@@ -1,7 +1,7 @@
 """Streams whose words are clean, or that have none."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import blake2b
 
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from assay.sessions.kinds_of_files import table
 from assay.sessions.paths import absolute
 from assay.sessions.redaction.redactor import Redactor
+from assay.sessions.turns import first_words
 from assay.types import Call, Edit, Mark, Part, Run, Stream, Turn
 
 APART = "\n\0\n"
@@ -49,6 +50,7 @@ def cleaned(turn: Turn, redactor: Redactor) -> Turn:
         calls=tuple(cleaned_call(call, text) for call in turn.calls),
         spends=tuple(replace(spend, model=text(spend.model), by=text(spend.by)) for spend in turn.spends),
         marks=tuple(replace(mark, detail=text(mark.detail)) for mark in turn.marks),
+        signs=tuple(map(text, turn.signs)),
     )
 
 
@@ -71,6 +73,7 @@ def texts(turn: Turn) -> Iterator[str]:
         yield from (spend.model, spend.by)
     for mark in turn.marks:
         yield mark.detail
+    yield from turn.signs
 
 
 def cleaned_call(call: Call, text: Callable[[str], str]) -> Call:
@@ -92,28 +95,31 @@ def cleaned_call(call: Call, text: Callable[[str], str]) -> Call:
 
 
 def cleaned_part(part: Part, redactor: Redactor) -> Part:
-    given = (part.title, part.asked, part.branch, part.cwd, *part.branches)
+    given = (part.title, part.asked, part.branch, part.cwd, *part.branches, *part.signs)
     if not redactor.holds(APART.join(given)):
         return part
-    title, asked, branch, cwd, *branches = map(redactor.text, given)
-    return replace(part, title=title, asked=asked, branch=branch, cwd=cwd, branches=tuple(branches))
+    title, asked, branch, cwd, *others = map(redactor.text, given)
+    branches, signs = tuple(others[: len(part.branches)]), tuple(others[len(part.branches) :])
+    return replace(part, title=title, asked=asked, branch=branch, cwd=cwd, branches=branches, signs=signs)
 
 
 # --- without words ----------------------------------------------------------------------------
 
 
-def silent(stream: Stream) -> Stream:
-    """The stream without a word: kinds, counts, times, outcomes and line hashes stay.
+def silent(stream: Stream, silenced_turns: Sequence[bool] = ()) -> Stream:
+    """The stream without a word, or without those of some turns: kinds, counts, times, outcomes and line hashes stay.
 
     Names, paths, targets and commands become hashes, so that facts can still tell one from another. Where it was
-    (`cwd`) stays: it is how the stream's owner is known.
+    (`cwd`, folders) stays: it is how the owner is known.
     """
     part = stream.about
-    return replace(
-        stream,
-        about=replace(part, title="", asked="", branch="", branches=()),
-        turns=tuple(silenced(turn, partial(hidden_path, cwd=part.cwd), stream.id) for turn in stream.turns),
+    which = silenced_turns or [True] * len(stream.turns)
+    turns = tuple(
+        silenced(turn, partial(hidden_path, cwd=part.cwd), stream.id) if is_silent else turn
+        for turn, is_silent in zip(stream.turns, which, strict=True)
     )
+    asked = first_words(turn.prompt for turn, is_silent in zip(stream.turns, which, strict=True) if not is_silent)
+    return replace(stream, about=replace(part, title="", asked=asked, branch="", branches=()), turns=turns)
 
 
 def silenced(turn: Turn, path: Callable[..., str], salt: str) -> Turn:

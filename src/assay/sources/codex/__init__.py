@@ -8,6 +8,6 @@ from assay.sources.codex.reader import Reader
 from assay.sources.codex.records import Record
 
 AGENT = "codex"
-VERSION = 4
+VERSION = 5
 
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]

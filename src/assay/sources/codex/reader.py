@@ -91,7 +91,9 @@ class Reader(Struct):
             )
         )
 
-    def context(self, payload: Payload, _scene: Scene) -> None:
+    def context(self, payload: Payload, scene: Scene) -> None:
+        if cwd := word(payload.cwd):
+            scene.emit(About(cwd=cwd))
         self.model = word(payload.model) or self.model
         if turn := word(payload.turn_id):
             self.enter(turn)

@@ -16,7 +16,7 @@ from assay.sources.langfuse.records import Record
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
 
 AGENT = "langfuse"
-VERSION = 2
+VERSION = 3
 
 MARK = re.compile(rb'\s*\{\s*"langfuse"\s*:\s*\d+\s*,\s*"type"\s*:\s*"session"')
 

@@ -4,13 +4,15 @@ import re
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sources.langfuse import native
 from assay.sources.langfuse.messages import SUMMARY, asked, of_answer, of_request, ran, spoken, text_of, words
-from assay.sources.langfuse.records import END, SESSION, Record, table, word
+from assay.sources.langfuse.records import END, SESSION, Record, signs, table, word
 from assay.sources.langfuse.spending import NOTHING, usage_of
 from assay.sources.langfuse.tools import KINDS, call, ending, plain
 from assay.types import About, Emit, Mark, Prompt, PromptKind, Reply, Result, Spend, key_of
+from assay.types.signs import of_key
 
 SPANS = frozenset({"SPAN", "AGENT", "CHAIN"})
 QUIET = SPANS | {"EVENT", "RETRIEVER", "EMBEDDING", "GUARDRAIL", "EVALUATOR"}
@@ -29,6 +31,9 @@ class Reader(Struct):
 
     unknown: dict[str, int] = {}
     cwd: str = ""
+    key: tuple[str, ...] = ()
+    """Sign of the key with which the session was pulled."""
+    signs: tuple[str, ...] = ()
     trace: str = ""
     prompt: str | None = None
     """What the root of this trace asked; `None` where it asked nothing."""
@@ -52,8 +57,11 @@ class Reader(Struct):
     def take(self, record: Record, emit: Emit) -> None:
         """Turn one record into events."""
         if record.type == SESSION:
-            emit(About(at=record.at, stream=record.session, version=record.version, origin=record.host))
+            self.key = (of_key(record.key),) if record.key else ()
+            begun = About(at=record.at, stream=record.session, version=record.version, origin=record.host)
+            emit(replace(begun, signs=self.key))
             return
+        self.tell(record, emit)
         if record.trace != self.trace:
             self.trace, self.prompt, self.reply, self.is_beside = record.trace, None, 0, False
             self.spans = {}
@@ -70,6 +78,13 @@ class Reader(Struct):
             self.turn(record, emit)
         elif record.type not in QUIET:
             self.not_understood(record.type or "(no type)")
+
+    def tell(self, record: Record, emit: Emit) -> None:
+        """Whose a record is, where that changed."""
+        found = (*self.key, *signs(record))
+        if found and found != self.signs:
+            self.signs = found
+            emit(About(signs=found))
 
     def native(self, record: Record, emit: Emit) -> None:
         """A span of Claude Code itself."""
@@ -90,7 +105,7 @@ class Reader(Struct):
 
     def turn(self, record: Record, emit: Emit) -> None:
         """The root of a trace: a turn of the hook, or somebody's own span around a request."""
-        if not self.cwd and (cwd := word(record.metadata.get("cwd"))):
+        if (cwd := word(record.metadata.get("cwd"))) and cwd != self.cwd:
             self.cwd = cwd
             emit(About(cwd=cwd))
         is_hook = record.metadata.get("source") == "claude-code" or "claude-code" in record.tags
@@ -155,7 +170,8 @@ class Reader(Struct):
 
     def place(self, message: dict[str, Any], emit: Emit) -> None:
         """Where the session is run, if the instructions say so."""
-        if not self.cwd and message.get("role") == "system" and (found := PLACE.search(words(message))):
+        found = PLACE.search(words(message)) if message.get("role") == "system" else None
+        if found and found[1].strip() != self.cwd:
             self.cwd = found[1].strip()
             emit(About(cwd=self.cwd))
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.types.signs import of_attribute
+
 FORMAT = 1
+MOST_ATTRIBUTES, LONGEST_VALUE = 40, 200
 SESSION, END = "session", "end"
 """Types of the lines that are no observation of Langfuse."""
 
@@ -22,6 +25,8 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     host: str = ""
     digest: str = ""
     """Of all lines below, in the session's own: a file that changed anywhere begins differently."""
+    key: str = ""
+    """Hash (sha256) of the key with which the session was pulled, in its own line."""
     trace: str = ""
     trace_name: str = ""
     id: str = ""
@@ -80,3 +85,19 @@ def attributes(record: Record) -> dict[str, Any]:
         if key.startswith("attributes.")
     }
     return nested | flat
+
+
+def signs(record: Record) -> tuple[str, ...]:
+    """By what the tenant of a record is known: resource attributes, what a root's metadata says in a word, the user."""
+    given = table(record.metadata.get("resourceAttributes"))
+    given |= {
+        key.removeprefix("resourceAttributes."): value
+        for key, value in record.metadata.items()
+        if key.startswith("resourceAttributes.")
+    }
+    if record.is_root:
+        given = {key: value for key, value in record.metadata.items() if "." not in key} | given
+    if record.user:
+        given = given | {"user.id": record.user}
+    known = {key: value for key, value in given.items() if isinstance(value, str) and 0 < len(value) <= LONGEST_VALUE}
+    return tuple(of_attribute(key, known[key]) for key in sorted(known)[:MOST_ATTRIBUTES])
