@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app, main
+from assay.cli.main import main
+from assay.cli.program import app
 from assay.sessions import speech
 from assay.sessions.redaction import Options, prepare
 

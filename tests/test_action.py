@@ -12,7 +12,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.program import app
 from assay.reports.evaluation_files import MARKER
 
 ROOT = Path(__file__).parents[1]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from assay.scores.report import Report
     from assay.types.quality import Quality
 
+__version__ = "0.1.0"
+
 __all__ = ["Quality", "Report", "compare", "composite", "quality", "score", "should_promote"]
 
 PLACES = {
@@ -32,10 +34,6 @@ PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415  slow, and seldom asked for
-
-        return version("assay")
     if name in PLACES:
         return getattr(importlib.import_module(PLACES[name]), name)
     raise AttributeError(f"module 'assay' has no attribute {name!r}")

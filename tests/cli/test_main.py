@@ -6,13 +6,13 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-import typer
 
-from assay.cli.main import app
+from assay.cli import program
 from assay.scores.slices import WAYS
 from tests.conftest import (
     become,
@@ -32,7 +32,7 @@ from tests.conftest import (
 )
 from tests.tables import each_row
 
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = {name: program.load_command(name) for name in program.COMMANDS}
 NAMES = {
     (name, *inner) for name, one in COMMANDS.items() for inner in ([(n,) for n in getattr(one, "commands", ())] or [()])
 }
@@ -83,6 +83,20 @@ def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
 @each_row("name", sorted(COMMANDS))
 def test_help_of_a_command_has_an_example(name: str):
     assert f"Example: `assay {name}" in run(name, "--help").out
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_help_says_of_a_command_what_the_command_says_of_itself(name: str):
+    assert program.COMMANDS[name] == COMMANDS[name].help
+
+
+@pytest.mark.parametrize("words", ["--version", "--help"])
+def test_what_every_command_needs_is_not_imported_for(words: str):
+    code = f"import sys; from assay.cli.main import main; sys.argv = ['assay', {words!r}]\ntry: main()\n"
+    code += "except SystemExit: pass\nslow = {'msgspec', 'sqlalchemy', 'httpx'}\n"
+    code += "print([name for name in sys.modules if name.partition('.')[0] in slow])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment(), check=True)
+    assert done.stdout.endswith("[]\n")
 
 
 def test_without_a_command_help_is_shown():

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from assay.cli.eval_promote import app
-from assay.cli.main import app as whole
+from assay.cli.program import app as whole
 from assay.errors import AssayError, BadInput
 from assay.evals import kept, paths
 from assay.evals.cargo import unsafe

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from assay.cli.main import app
+from assay.cli import program
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
 from assay.scores import profiles
@@ -64,12 +62,17 @@ SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--versio
 """Flags that decide what is done or chosen, not what is shown of it."""
 
 
-def commands(at: Any = None, above: str = "") -> Iterator[tuple[str, set[str]]]:
+def commands() -> Iterator[tuple[str, set[str]]]:
     """Every command of the command line, with its flags."""
-    at = at or typer.main.get_command(app)
+    for name in program.COMMANDS:
+        yield from flags_of(program.load_command(name), f"{name} ")
+
+
+def flags_of(at: Any, above: str) -> Iterator[tuple[str, set[str]]]:
+    """A command with its flags, or all commands of a group."""
     if hasattr(at, "commands"):
         for name, one in at.commands.items():
-            yield from commands(one, f"{above}{name} ")
+            yield from flags_of(one, f"{above}{name} ")
     else:
         yield above.strip(), {one.opts[0] for one in at.params if getattr(one, "is_flag", False)} - SAYS_THE_SAME
 
@@ -203,7 +206,7 @@ def claude_program(folder: Path) -> Path:
 
 CRASH = """
 import sys
-from assay.cli import main
+from assay.cli.main import main
 from assay.pipeline import {module}
 def broken(*_, **__):
     raise KeyError(sys.stdin.read())

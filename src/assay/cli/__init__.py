@@ -1,5 +1,4 @@
-"""The command line: a file per command, each of which parses, calls and prints."""
+"""The command line: a file per command, each of which parses, calls and prints.
 
-from assay.cli.main import main
-
-__all__ = ["main"]
+`main` is the way in, `program` knows the commands and imports the one that is called, `trouble` says what went wrong.
+"""

@@ -21,7 +21,7 @@ EXAMPLE = "Example: `assay demo`, then `assay demo ID` for why one of its sessio
 Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this session of the examples instead.")]
 
 
-def demo(id: Id = None, as_json: AsJson = False) -> None:
+def command(id: Id = None, as_json: AsJson = False) -> None:
     """Score bundled example transcripts, offline; nothing of yours is read, nothing is kept."""
     with as_file(files("assay").joinpath("examples")) as examples, tempfile.TemporaryDirectory() as folder:
         config = Config(store=str(Path(folder) / "demo.db"))

@@ -14,8 +14,10 @@ from assay.pipeline.health import examine
 from assay.reports import checkup
 from assay.reports.safe import encoded
 
+EXAMPLE = "Example: `assay doctor`"
 
-def doctor(paths: Paths = None, as_json: AsJson = False, store: StorePath = None, jobs: Jobs = 0) -> None:
+
+def command(paths: Paths = None, as_json: AsJson = False, store: StorePath = None, jobs: Jobs = 0) -> None:
     """Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted."""
     config = settings(store=store)
     rules = reading.rules(config, present(config))

@@ -23,7 +23,7 @@ NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[
 Words = Annotated[bool, typer.Option("--words", help="Print the very words of every question.")]
 
 
-def egress_(  # noqa: PLR0913  each is an option
+def command(  # noqa: PLR0913  each is an option
     paths: Paths = None,
     since: Since = None,
     until: Until = None,

@@ -77,7 +77,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...]
 
 
-def quality(  # noqa: PLR0913  each is an option
+def command(  # noqa: PLR0913  each is an option
     which: Which = None,
     profile: ProfileName = "enhanced",
     since: Since = None,

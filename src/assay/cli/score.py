@@ -45,7 +45,7 @@ STOPPED_SHORT = "stopped at --max-cost; what was answered is kept, the same comm
 By = Annotated[str | None, typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}.")]
 
 
-def score(  # noqa: PLR0913  each is an option
+def command(  # noqa: PLR0913  each is an option
     paths: Paths = None,
     since: Since = None,
     until: Until = None,

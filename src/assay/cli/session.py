@@ -20,6 +20,8 @@ from assay.reports.safe import one_line
 from assay.stores.sql import Store, open_store
 from assay.types import Session
 
+EXAMPLE = "Example: `assay session split 3f2a91c0 4`"
+
 app = typer.Typer(
     help="Correct where sessions begin and what they are called; kept for good.",
     no_args_is_help=True,

@@ -40,7 +40,7 @@ AsLedger = Annotated[
 ]
 
 
-def sessions(  # noqa: PLR0913  each is an option
+def command(  # noqa: PLR0913  each is an option
     paths: Paths = None,
     since: Since = None,
     until: Until = None,

@@ -42,7 +42,7 @@ Id = Annotated[
 ]
 
 
-def show(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
+def command(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
     config = as_reported(Given(repo=repo, as_of=as_of, store=store))
     url = store_url(config.store, os.environ)

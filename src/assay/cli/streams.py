@@ -22,7 +22,10 @@ Project = Annotated[
 ]
 
 
-def streams(
+EXAMPLE = "Example: `assay streams --since 7d --project .`"
+
+
+def command(
     paths: Paths = None,
     since: Since = None,
     until: Until = None,

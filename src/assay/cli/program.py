@@ -1,0 +1,125 @@
+"""The program `assay`: its commands, each imported when it is called, and what becomes of errors."""
+
+import errno
+import io
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from assay import __version__
+from assay.errors import AssayError, Stopped
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+COMMANDS = {
+    "score": "Score your sessions: how many landed, why the others did not, and what to do about it.",
+    "sessions": "List sessions: when, where, what for, and whether they crushed.",
+    "show": "Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn.",
+    "streams": "List conversations with what can be established about them without asking any model.",
+    "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
+    "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
+    "doctor": "Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted.",
+    "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
+    "session": "Correct where sessions begin and what they are called; kept for good.",
+    "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
+    "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
+    "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
+    "eval": "Is the new configuration better, and may it go in? Tasks run with two configurations become a verdict. "
+    "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
+}
+"""A file of this room each, and what `assay --help` says of it: to list the commands, none of them is imported."""
+
+
+class Commands(TyperGroup):
+    """The commands by name; only the one that is called is imported."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """A command as `--help` lists it."""
+        if cmd_name not in COMMANDS:
+            return None
+        listed = typer.Typer(rich_markup_mode="rich")
+        listed.command(cmd_name, help=COMMANDS[cmd_name])(lambda: None)
+        return typer.main.get_command(listed)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load_command(name) if name and command else command, rest
+
+
+def load_command(name: str) -> Any:
+    """A command, or a group of them, from the file that is called like it."""
+    module = import_module(f"assay.cli.{name}")
+    loaded = typer.Typer(rich_markup_mode="rich")
+    loaded.callback()(lambda: None)
+    if hasattr(module, "app"):
+        loaded.add_typer(module.app, name=name, epilog=module.EXAMPLE)
+    else:
+        loaded.command(name, epilog=module.EXAMPLE)(module.command)
+    return cast(TyperGroup, typer.main.get_command(loaded)).commands[name]
+
+
+app = typer.Typer(
+    name="assay",
+    cls=Commands,
+    help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine, "
+    "unless you choose a judge that asks a model: `assay egress` shows what that would be sent.",
+    epilog="Start with `assay demo`, then `assay score`. Every command takes --help.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Version = Annotated[bool, typer.Option("--version", help="Print the version and leave.")]
+
+
+@app.callback(invoke_without_command=True)
+def print_version(version: Version = False) -> None:
+    if version:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run a command; errors of the person's get a line, bugs of ours a traceback."""
+    sys.excepthook = report_crash
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?
+    try:
+        try:
+            app()
+        finally:
+            sys.excepthook = report_crash  # the command line library puts its own in place
+            sys.stdout.flush()
+    except SystemExit as leaving:
+        if leaving.code == Stopped.exit_code:  # the command line library takes Ctrl-C for itself
+            print(f"assay: {Stopped()}", file=sys.stderr)
+        raise
+    except AssayError as error:
+        report_error(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print(f"assay: {Stopped()}", file=sys.stderr)
+        sys.exit(Stopped.exit_code)
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        report_error(f"can't write the output: {error.strerror}")
+        sys.exit(2)
+
+
+def report_error(message: str) -> None:
+    import_module("assay.cli.trouble").report_error(message)
+
+
+def report_crash(*crash: Any) -> None:
+    import_module("assay.cli.trouble").report_crash(*crash)

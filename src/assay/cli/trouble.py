@@ -1,0 +1,46 @@
+"""What went wrong, as it leaves: redacted, and harmless to a terminal."""
+
+import sys
+import traceback
+from datetime import UTC, datetime
+from types import TracebackType
+
+from assay.cli.shared import settings
+from assay.config import Config, Redaction, Tenant
+from assay.errors import AssayError
+from assay.pipeline import reading
+from assay.reports.safe import safe
+from assay.sessions.redaction import Options, Redactor
+
+STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenants={"": Tenant(opt_out=True)})
+
+
+def report_error(message: str) -> None:
+    """Print an error of the person's in one line."""
+    print(f"assay: {safe(Redactor(redaction_of(load_settings(Config()))).text(message))}", file=sys.stderr)
+
+
+def report_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of a bug of ours, without the secrets that a message may quote.
+
+    Where somebody's words are withheld, nobody can tell whose a message quotes: there it is left out.
+    """
+    config = load_settings(STRICTEST)
+    if any(one.opt_out or one.retention_days is not None for one in config.tenants.values()):
+        lines = [*traceback.format_tb(trace), f"{kind.__qualname__}: (its message may quote words that are withheld)\n"]
+    else:
+        lines = traceback.format_exception(kind, error, trace)
+    print(safe(Redactor(redaction_of(config)).text("".join(lines))), file=sys.stderr, end="")
+
+
+def load_settings(otherwise: Config) -> Config:
+    """The settings that hold, if they can be read."""
+    try:
+        return settings()
+    except AssayError:
+        return otherwise
+
+
+def redaction_of(config: Config) -> Options:
+    """What is redacted under these settings."""
+    return reading.rules(config, datetime.now(UTC)).options
