@@ -8,13 +8,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.sessions.speech import LANGUAGES, Said, own_words, read, version
-from assay.sessions.speech.phrases import GAP, KINDS, contents, kinds, tokens, trie
+from assay.sessions.speech.phrases import GAP, KINDS, kinds, read_tables, tokens, trie
 from assay.sessions.speech.reading import LONGEST_QUOTE
 from tests.judges.make_turns import QUICK, texts
 from tests.tables import each_row
 
 NOBODY = "none"
-ENGLISH = {phrase for _, phrases in kinds(contents()["en"]) for phrase in phrases}
+ENGLISH = {phrase for _, phrases in kinds(read_tables()["en"]) for phrase in phrases}
 A_SECOND = 1.0
 
 
@@ -226,7 +226,7 @@ def test_every_phrase_is_heard_as_what_it_is(language: str) -> None:
     kana = "の" if language == "ja" else ""  # without it, Han is taken for Chinese
     deaf = [
         (kind, phrase)
-        for kind, phrases in kinds(contents()[language])
+        for kind, phrases in kinds(read_tables()[language])
         for phrase in phrases
         if kind != "not" and (language == "en" or phrase not in ENGLISH)
         if kind not in read(phrase.replace(f" {GAP}", "").replace("*", "") + kana).heard
@@ -326,7 +326,7 @@ def kinds_at(phrase: str) -> set[str]:
 
 def test_what_is_english_too_means_what_it_means_in_english() -> None:
     english = {
-        phrase: {kind for kind, phrases in kinds(contents()["en"]) if phrase in phrases}
+        phrase: {kind for kind, phrases in kinds(read_tables()["en"]) if phrase in phrases}
         for phrase in ENGLISH
         if GAP not in phrase and "*" not in phrase
     }
@@ -334,7 +334,7 @@ def test_what_is_english_too_means_what_it_means_in_english() -> None:
         phrase
         for language in LANGUAGES
         if language != "en"
-        for _, phrases in kinds(contents()[language])
+        for _, phrases in kinds(read_tables()[language])
         for phrase in phrases
         if phrase in english
     }

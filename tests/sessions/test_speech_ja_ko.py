@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.sessions.speech import read
-from assay.sessions.speech.phrases import contents, kinds, tokens
+from assay.sessions.speech.phrases import read_tables, kinds, tokens
 from tests.tables import each_row
 
 SAID = tomllib.loads(Path(__file__).with_name("speech_ja_ko.toml").read_text("utf-8"))["said"]
@@ -21,12 +21,12 @@ def test_a_sentence_is_heard(said):
 
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_the_kinds_are_those_of_english(language):
-    assert [kind for kind, _ in kinds(contents()[language])] == [kind for kind, _ in kinds(contents()["en"])]
+    assert [kind for kind, _ in kinds(read_tables()[language])] == [kind for kind, _ in kinds(read_tables()["en"])]
 
 
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_no_phrase_is_said_twice(language):
-    for kind, phrases in kinds(contents()[language]):
+    for kind, phrases in kinds(read_tables()[language]):
         said = [tuple(tokens(phrase)) for phrase in phrases]
         assert (kind, len(said)) == (kind, len(set(said)))
 
@@ -39,5 +39,5 @@ def test_spaces_in_korean_do_not_matter(spaced, unspaced):
 
 
 def test_sentences_name_kinds_there_are():
-    known = {kind for kind, _ in kinds(contents()["en"])}
+    known = {kind for kind, _ in kinds(read_tables()["en"])}
     assert {kind for said in SAID for kind in (*said["hears"], *said["not"])} <= known

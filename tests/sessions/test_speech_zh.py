@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from assay.sessions.speech import read
-from assay.sessions.speech.phrases import contents, kinds
+from assay.sessions.speech.phrases import read_tables, kinds
 from tests.tables import each_row
 
 SAID = tomllib.loads(Path(__file__).with_name("speech_zh.toml").read_text("utf-8"))["said"]
@@ -18,18 +18,18 @@ def test_a_sentence_is_heard(said):
 
 
 def test_the_kinds_are_those_of_english():
-    assert [kind for kind, _ in kinds(contents()["zh"])] == [kind for kind, _ in kinds(contents()["en"])]
+    assert [kind for kind, _ in kinds(read_tables()["zh"])] == [kind for kind, _ in kinds(read_tables()["en"])]
 
 
 def test_no_phrase_is_said_twice():
-    assert [kind for kind, phrases in kinds(contents()["zh"]) if len(phrases) != len(set(phrases))] == []
+    assert [kind for kind, phrases in kinds(read_tables()["zh"]) if len(phrases) != len(set(phrases))] == []
 
 
 def test_praise_that_begins_like_a_denial_is_not_denied():
-    denials = tuple(contents()["zh"]["not"])
-    assert [phrase for phrase in contents()["zh"]["accepts"] if phrase.startswith(denials)] == []
+    denials = tuple(read_tables()["zh"]["not"])
+    assert [phrase for phrase in read_tables()["zh"]["accepts"] if phrase.startswith(denials)] == []
 
 
 def test_sentences_name_kinds_there_are():
-    known = {kind for kind, _ in kinds(contents()["en"])}
+    known = {kind for kind, _ in kinds(read_tables()["en"])}
     assert {kind for said in SAID for kind in (*said["hears"], *said["not"])} <= known

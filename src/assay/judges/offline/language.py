@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.facts import languages
 from assay.sessions import speech
-from assay.sessions.speech.phrases import contents, tokens
+from assay.sessions.speech.phrases import frequent_words, tokens
 from assay.types import LanguageJudgement, Turn
 
 KANA, HANGUL, HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\uac00-\ud7af]"), re.compile("[\u4e00-\u9fff]")
@@ -40,8 +40,8 @@ def natural(text: str) -> str | None:
         return "ru"
     counts = Counter(tokens(text))
     share = {
-        name: sum(counts[word] for word in table["frequent"]) / len(table["frequent"]) ** 0.5
-        for name, table in contents().items()
+        name: sum(counts[word] for word in words) / len(words) ** 0.5
+        for name, words in frequent_words().items()
         if name not in ("ja", "zh", "ko", "ru")
     }
     best = max(sorted(share), key=lambda name: share[name])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from math import log, sqrt
 
-from assay.sessions.speech.phrases import UNSPACED, contents
+from assay.sessions.speech.phrases import UNSPACED, frequent_words
 from assay.types import Call, Turn
 
 PIECE = re.compile(rf"[{UNSPACED}]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z{UNSPACED}]+")
@@ -28,7 +28,7 @@ def empty_words() -> frozenset[str]:
         "files code line lines change changes changed run running add added update updated look want test tests new "
         "command output current currently following first next here still way work works working issue error"
     )
-    return frozenset(work.split()) | {word for table in contents().values() for word in table["frequent"]}
+    return frozenset(work.split()) | {word for words in frequent_words().values() for word in words}
 
 
 def words(text: str) -> list[str]:

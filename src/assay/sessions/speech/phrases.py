@@ -1,14 +1,22 @@
-"""The phrases of all languages as two tries: over words, and over characters where words are not spaced."""
+"""The phrases of all languages as two tries: over words, and over characters where words are not spaced.
+
+Making the tries of the TOML files takes a third of a second, so the package is built with `phrases.msgpack`: the same
+tries, cut at their first words, of which only those that occur are unpacked. Where that file is missing or older than
+the phrases, the tries are made here. Nothing of ours is imported: the build runs this file by itself.
+"""
 
 import re
 import tomllib
 from functools import cache
 from hashlib import sha256
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-FOLDER = files("assay.sessions.speech")
-LANGUAGES = tuple(sorted(entry.name[:-5] for entry in FOLDER.iterdir() if entry.name.endswith(".toml")))
+import msgspec
+
+FOLDER = Path(__file__).parent
+PACKED = FOLDER / "phrases.msgpack"
+LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9d\u3005"
 """Kana, Han, Hangul: matched character by character, since a phrase may stand anywhere in a run of them."""
@@ -20,6 +28,8 @@ TOKEN = re.compile(
 GAP = ".."
 KINDS = ""
 STEMS = "*"
+SHARING = ("ja", "zh")
+"""Languages that share characters, not meanings: a text is read without the phrases of one of them."""
 Trie = dict[str, Any]
 """Token to deeper trie; `""` holds the kinds of the phrases that end here, `"*"` the stems that may follow."""
 
@@ -29,30 +39,89 @@ def tokens(text: str) -> list[str]:
     return TOKEN.findall(text.casefold().replace("’", "'"))
 
 
+class Packed(msgspec.Struct, frozen=True):
+    """What `phrases.msgpack` holds."""
+
+    version: str
+    frequent: dict[str, list[str]]
+    tries: dict[str, dict[str, int]]
+    """For each language that is left out: first words, stems among them as `word*`, and the number of their node."""
+    nodes: list[bytes]
+
+
 @cache
-def contents() -> dict[str, dict[str, Any]]:
+def read_tables() -> dict[str, dict[str, Any]]:
     """Every language's file."""
-    return {name: tomllib.loads(FOLDER.joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES}
+    return {name: tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8")) for name in LANGUAGES}
 
 
 @cache
 def version() -> str:
-    """Changes whenever a phrase does."""
-    whole = b"".join(FOLDER.joinpath(f"{name}.toml").read_bytes() for name in LANGUAGES)
-    return sha256(whole).hexdigest()[:12]
+    """A hash that changes whenever a phrase does."""
+    return sha256(b"".join((FOLDER / f"{name}.toml").read_bytes() for name in LANGUAGES)).hexdigest()[:12]
+
+
+@cache
+def load_packed() -> Packed | None:
+    """The packed tries, where they are there and hold today's phrases."""
+    try:
+        packed = msgspec.msgpack.decode(PACKED.read_bytes(), type=Packed)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return packed if packed.version == version() else None
+
+
+def pack() -> bytes:
+    """All phrases, as `phrases.msgpack` holds them."""
+    nodes: dict[bytes, int] = {}
+    tries: dict[str, dict[str, int]] = {}
+    for other in SHARING:
+        whole = trie(other)
+        first = {word: node for word, node in whole.items() if word != STEMS}
+        first |= {f"{word}{STEMS}": node for word, node in whole[STEMS].items()}
+        tries[other] = {
+            word: nodes.setdefault(msgspec.msgpack.encode(node), len(nodes)) for word, node in first.items()
+        }
+    frequent = {name: table["frequent"] for name, table in read_tables().items()}
+    return msgspec.msgpack.encode(Packed(version(), frequent, tries, [*nodes]))
+
+
+def frequent_words() -> dict[str, list[str]]:
+    """The commonest words of each language."""
+    packed = load_packed()
+    return packed.frequent if packed else {name: table["frequent"] for name, table in read_tables().items()}
 
 
 def prepare() -> None:
     """Read the phrases now, so that processes which are forked later share them."""
-    trie("ja")
+    if load_packed() is None:
+        trie("ja")
+
+
+def first_nodes(word: str, other: str) -> list[Trie]:
+    """Where phrases that begin with a word go on, without the phrases of one language."""
+    packed = load_packed()
+    if packed is None:
+        return next_nodes(trie(other), word)
+    places = packed.tries[other]
+    named = [word, *(f"{word[:k]}{STEMS}" for k in range(2, len(word) + 1))]
+    return [msgspec.msgpack.decode(packed.nodes[places[name]]) for name in named if name in places]
+
+
+def next_nodes(node: Trie, word: str) -> list[Trie]:
+    """Where a word leads: by itself, and as an inflection of a stem."""
+    nodes = [node[word]] if word in node else []
+    if (stems := node.get(STEMS)) is not None:
+        nodes += [stems[word[:k]] for k in range(2, len(word) + 1) if word[:k] in stems]
+    return nodes
 
 
 @cache
 def trie(other: str) -> Trie:
     """All phrases but one language's; what is English too ("error", "documentation") means what it means there."""
     root: Trie = {}
-    english = {phrase for _, phrases in kinds(contents()["en"]) for phrase in phrases}
-    for name, table in contents().items():
+    english = {phrase for _, phrases in kinds(read_tables()["en"]) for phrase in phrases}
+    for name, table in read_tables().items():
         if name == other:
             continue
         for kind, phrases in kinds(table):
@@ -89,4 +158,6 @@ def add(root: Trie, phrase: str, kind: str) -> None:
             node = node.setdefault(STEMS, {}).setdefault(words[-1], {})
         else:
             node = node.setdefault(words[-1], {})
-    node.setdefault(KINDS, set()).add(kind)
+    held = node.setdefault(KINDS, [])
+    if kind not in held:
+        held.append(kind)

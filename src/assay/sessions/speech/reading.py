@@ -8,7 +8,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from assay.sessions.speech.phrases import GAP, KINDS, STEMS, TOKEN, Trie, trie
+from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, first_nodes, next_nodes
 from assay.sessions.text import beginning, ending
 
 LONGEST_GAP = 3
@@ -191,15 +191,7 @@ def size(word: str) -> float:
 @lru_cache(65_536)
 def openings(word: str, other: str) -> tuple[Trie, ...]:
     """Where phrases that begin with a word go on; most words begin none."""
-    return tuple(next_nodes(trie(other), word))
-
-
-def next_nodes(node: Trie, word: str) -> list[Trie]:
-    """Where a word leads: by itself, and as an inflection of a stem."""
-    nodes = [node[word]] if word in node else []
-    if (stems := node.get(STEMS)) is not None:
-        nodes += [stems[word[:k]] for k in range(2, len(word) + 1) if word[:k] in stems]
-    return nodes
+    return tuple(first_nodes(word, other))
 
 
 def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, int]]:
