@@ -1,12 +1,13 @@
 """`assay streams`: which conversations are listed."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import is_one_line, run, said, streams, write
+from tests.conftest import conversation, folder_of, here, is_one_line, run, said, settled, streams, write
 
 PLACES = {
     "loom": "/home/ada/loom",
@@ -113,3 +114,20 @@ def test_a_file_that_is_no_transcript_is_named_with_what_it_is(tmp_path: Path):
     (tmp_path / "in" / "x.jsonl").write_bytes(b"\x7fELF\x00\x01")
     ran = run("streams", tmp_path / "in", "--store", tmp_path / "s.db")
     assert "x.jsonl is binary data, not a transcript" in " ".join(ran.out.split())
+
+
+def test_streams_that_were_scored_first_have_the_same_facts(tmp_path):
+    files = folder_of(tmp_path / "cc", 5)
+    write(files / "copy.jsonl", *conversation("0000-loom", 2))
+    alone = streams(files, "--store", tmp_path / "a.db")
+    here("score", files, "--store", tmp_path / "b.db")
+    before = streams(files, "--store", tmp_path / "b.db")
+    assert settled(before)["streams"] == settled(alone)["streams"]
+    assert before["streams"][0]["facts"]
+
+
+def test_showing_a_stream_establishes_its_facts(tmp_path):
+    files = folder_of(tmp_path / "cc", 2)
+    here("score", files, "--store", tmp_path / "b.db")
+    shown = json.loads(here("show", "0001-loom", "--store", tmp_path / "b.db", "--json"))
+    assert shown["stream"]["facts"]["tool_calls"] > 0

@@ -62,7 +62,7 @@ class UpToDate(Struct, frozen=True):
 
 @contextmanager
 def scanned(
-    paths: Sequence[Path] | None, store: str | None, jobs: int, *, may_be_empty: bool = False
+    paths: Sequence[Path] | None, store: str | None, jobs: int, *, may_be_empty: bool = False, with_facts: bool = False
 ) -> Iterator[UpToDate]:
     """Read what is new, then hand out the store; without paths, from where the agents keep transcripts."""
     found = given_or_usual(paths)
@@ -72,7 +72,7 @@ def scanned(
             raise nowhere()
         began = time.perf_counter()
         with bar("reading") as progress:
-            outcome = scanning.scan(opened, found, jobs or cores(), progress)
+            outcome = scanning.scan(opened, found, jobs or cores(), progress, with_facts=with_facts)
         yield UpToDate(opened, outcome, time.perf_counter() - began)
     finally:
         opened.close()

@@ -19,8 +19,9 @@ from assay.config import Config, store_url, zone
 from assay.errors import BadInput
 from assay.pipeline import reading
 from assay.pipeline.given import present
-from assay.pipeline.pool import cores
+from assay.pipeline.pool import Pool, cores
 from assay.pipeline.running import Run
+from assay.pipeline.scan import establish_facts
 from assay.pipeline.scoring import kept_only, turns_of
 from assay.reports import listing, machine, terminal
 from assay.reports import session as one_session
@@ -70,6 +71,8 @@ def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
 
 def found_streams(store: Store, prefix: str, run: Run) -> list[Summary]:
     """Streams whose id begins so, as they may be seen."""
+    with closing(Pool(1)) as pool:
+        establish_facts(store, pool, None, prefix)
     return [reading.summary(one, run.terms.reading) for one in store.find(prefix)]
 
 

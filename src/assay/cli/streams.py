@@ -38,7 +38,7 @@ def command(
     chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
     config = settings(store=store)
     rules = reading.rules(config, present(config))
-    with scanned(paths, config.store, jobs) as found:
+    with scanned(paths, config.store, jobs, with_facts=True) as found:
         leave_quietly()
         listed = [reading.summary(one, rules) for one in found.store.streams(found.outcome.roots, *chosen)]
         if as_json:

@@ -75,7 +75,7 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int
     try:
         if not found.files and not paths and not opened.known(found.roots):
             raise given.nowhere()
-        changes = scan(opened, found, jobs, lambda *_: None)
+        changes = scan(opened, found, jobs, lambda *_: None, with_facts=False)
         manner = Manner(only_kept=not may_ask)
         with closing(desk(opened, config, os.environ, manner)) as asked:
             if asked.asker and not may_ask:

@@ -12,7 +12,7 @@ from assay.pipeline.pool import Pool
 from assay.pipeline.work import Joining, Task, Unreadable
 from assay.plugins import names
 from assay.stores.sql import Store
-from assay.stores.sql.settling import Settled, StreamFiles
+from assay.stores.sql.settling import Name, Settled, StreamFiles
 from assay.types import Known, Scanned
 
 ALONE_BYTES = 8 << 20
@@ -37,8 +37,11 @@ class Changes(Struct, frozen=True, kw_only=True):
     """Files and folders that could not be opened, and why."""
 
 
-def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Changes:
-    """Read new and changed files, note vanished ones, settle the streams they belong to."""
+def scan(store: Store, found: Found, jobs: int, progress: Progress, *, with_facts: bool = True) -> Changes:
+    """Read new and changed files, note vanished ones, settle the streams they belong to.
+
+    Scoring establishes the facts of sessions, so those of whole streams are left until somebody wants to see them.
+    """
     known = store.known(found.roots)
     changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
     gone = vanished(found, known)
@@ -47,7 +50,7 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Changes:
     unreadable = list(found.closed)
     pool = Pool(jobs)
     try:
-        for result in read_all(store, changed, known, pool, progress):
+        for result in read_all(Unread(store, changed, known, with_facts), pool, progress):
             if isinstance(result, Unreadable):
                 unreadable.append((result.path, result.why))
             else:
@@ -55,7 +58,9 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress) -> Changes:
                 store.keep(result, known.get(result.path))
         store.mark_gone(back, gone=False)
         store.mark_gone(gone, gone=True)
-        settle_all(store, pool)
+        settle_all(store, pool, with_facts)
+        if with_facts:
+            establish_facts(store, pool, found.roots)
     except KeyboardInterrupt:
         raise Stopped from None
     finally:
@@ -94,17 +99,24 @@ def vanished(found: Found, known: dict[str, Known]) -> list[int]:
     ]
 
 
-def read_all(
-    store: Store, changed: Sequence[File], known: dict[str, Known], pool: Pool, progress: Progress
-) -> Iterator[Scanned | Unreadable]:
+class Unread(Struct, frozen=True):
+    """Files to read, and what the store knows of all that it holds."""
+
+    store: Store
+    files: Sequence[File]
+    known: dict[str, Known]
+    with_facts: bool
+
+
+def read_all(unread: Unread, pool: Pool, progress: Progress) -> Iterator[Scanned | Unreadable]:
     """What reading the files gave, in the order in which they are done."""
-    offsets = {path: one.place.offset for path, one in known.items()}
-    sizes = {file.name: new_bytes(file, offsets.get(file.name, 0)) for file in changed}
+    offsets = {path: one.place.offset for path, one in unread.known.items()}
+    sizes = {file.name: new_bytes(file, offsets.get(file.name, 0)) for file in unread.files}
     total, done = sum(sizes.values()), 0
     if total > ALONE_BYTES:
-        pool.start(len(changed))
+        pool.start(len(unread.files))
     progress(0, total)
-    for results in pool.each(batches(store, changed, known, sizes), read_batch):
+    for results in pool.each(batches(unread, sizes), read_batch):
         for result in results:
             done += sizes[result.path]
             yield result
@@ -116,18 +128,15 @@ def new_bytes(file: File, offset: int) -> int:
     return file.size - offset if 0 <= offset <= file.size else file.size
 
 
-def batches(
-    store: Store, changed: Sequence[File], known: dict[str, Known], sizes: dict[str, int]
-) -> Iterator[list[Task]]:
+def batches(unread: Unread, sizes: dict[str, int]) -> Iterator[list[Task]]:
     """Tasks in portions worth handing to a process, the largest files first."""
     batch: list[Task] = []
     size = 0
-    for file in sorted(changed, key=lambda file: (-sizes[file.name], file.name)):
-        before = known.get(file.name)
+    for file in sorted(unread.files, key=lambda file: (-sizes[file.name], file.name)):
+        before = unread.known.get(file.name)
         grew = before and before.source and before.version == work.version(before.source) and before.place.offset
-        batch.append(
-            Task(path=file.path, name=file.name, before=store.kept(before, file.name) if before and grew else None)
-        )
+        kept = unread.store.kept(before, file.name) if before and grew else None
+        batch.append(Task(path=file.path, name=file.name, before=kept, with_facts=unread.with_facts))
         size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
             yield batch
@@ -141,23 +150,39 @@ def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
     return [work.read(task) for task in tasks]
 
 
-def settle_all(store: Store, pool: Pool) -> None:
-    """Establish the facts of all streams whose files changed, again where another scan kept files meanwhile."""
+def settle_all(store: Store, pool: Pool, with_facts: bool) -> None:
+    """Put all streams together whose files changed, again where another scan kept files meanwhile."""
     while waiting := store.unsettled():
         joined = [one for one in waiting if not one.is_simple]
         settled = chain(
             (Settled(stream=one) for one in waiting if one.is_simple),
-            pool.each((with_files(store, one) for one in joined), settle_one),
+            pool.each((with_files(store, one, with_facts) for one in joined), settle_one),
         )
         while some := list(islice(settled, SETTLE_AT_ONCE)):
             if not store.settle(some):
                 break
 
 
-def with_files(store: Store, stream: StreamFiles) -> tuple[StreamFiles, Joining]:
+def establish_facts(store: Store, pool: Pool, roots: Sequence[str] | None, prefix: str = "") -> None:
+    """Establish the facts of streams that have none yet: of those below the roots, or whose id begins so."""
+    waiting = iter(store.without_facts(roots, prefix))
+    while some := list(islice(waiting, SETTLE_AT_ONCE)):
+        files = (
+            (name, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)) for name, kept in store.pieces_of_each(some)
+        )
+        store.keep_facts([*pool.each(files, facts_of)])
+
+
+def facts_of(task: tuple[Name, Joining]) -> tuple[Name, bytes]:
+    """What a worker does with a stream whose facts are wanted."""
+    name, joining = task
+    return name, work.settle(joining).facts
+
+
+def with_files(store: Store, stream: StreamFiles, with_facts: bool) -> tuple[StreamFiles, Joining]:
     """A stream with its files."""
     kept = store.pieces(stream)
-    return stream, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)
+    return stream, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere, with_facts=with_facts)
 
 
 def settle_one(task: tuple[StreamFiles, Joining]) -> Settled:

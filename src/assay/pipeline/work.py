@@ -16,6 +16,8 @@ from assay.sources import source
 from assay.types import Part, Scanned, Turn
 
 ENCODE = msgspec.msgpack.Encoder().encode
+NO_FACTS = b""
+"""Stands for facts that nobody asked for yet."""
 DECODE = msgspec.msgpack.Decoder(Turn).decode
 
 
@@ -26,6 +28,8 @@ class Task(Struct, frozen=True, kw_only=True):
     name: str = ""
     """The path as it is kept, where bytes that are no text are spelled out."""
     before: Scanned | None = None
+    with_facts: bool = True
+    """Facts are wanted at once; else they are established when somebody asks for them."""
 
 
 class Unreadable(Struct, frozen=True, kw_only=True):
@@ -41,10 +45,10 @@ def read(task: Task) -> Scanned | Unreadable:
         found = digest(Path(task.path), restored(task.before) if task.before else None)
     except OSError as error:
         return Unreadable(path=task.name or task.path, why=error.strerror or str(error))
-    return scanned(task.name or task.path, found)
+    return scanned(task.name or task.path, found, task.with_facts)
 
 
-def scanned(path: str, found: Digest) -> Scanned:
+def scanned(path: str, found: Digest, with_facts: bool) -> Scanned:
     """Rows for the store."""
     is_stream = any(turn.prompt or turn.calls or turn.spends or turn.replies for turn in found.turns)
     changed = found.changed if found.is_continued else range(len(found.turns))
@@ -64,7 +68,7 @@ def scanned(path: str, found: Digest) -> Scanned:
         is_continued=found.is_continued,
         bodies=tuple((n, found.turns[n].at, ENCODE(found.turns[n])) for n in sorted(changed)),
         keys=array("q", chain.from_iterable(sorted(keys(found.turns).items()))).tobytes(),
-        facts=facts.to_json(facts.establish(turns)) if is_stream else b"{}",
+        facts=(facts.to_json(facts.establish(turns)) if with_facts else NO_FACTS) if is_stream else b"{}",
         prompts_at=prompts_at(turns),
         unknown=found.unknown,
         state=found.state,
@@ -103,6 +107,7 @@ class Joining(Struct, frozen=True, kw_only=True):
 
     pieces: tuple[tuple[str, Part, tuple[bytes, ...]], ...]
     elsewhere: frozenset[int] = frozenset()
+    with_facts: bool = True
 
 
 class Joined(Struct, frozen=True, kw_only=True):
@@ -122,7 +127,7 @@ def settle(joining: Joining) -> Joined:
     """Facts of a stream of several files, or of one whose turns partly belong elsewhere."""
     turns = join(pieces_of(joining), joining.elsewhere).turns
     return Joined(
-        facts=facts.to_json(facts.establish(turns)),
+        facts=facts.to_json(facts.establish(turns)) if joining.with_facts else NO_FACTS,
         prompts_at=prompts_at(turns),
         asked=first_words(turn.prompt for turn in turns),
     )

@@ -36,6 +36,11 @@ CHANGE_STREAM = (
     .where(streams.c.agent == bindparam("its_agent"), streams.c.id == bindparam("its_id"))
     .values({column.name: bindparam(column.name) for column in streams.columns if not column.primary_key})
 )
+ADD_FACTS = (
+    update(streams)
+    .where(streams.c.agent == bindparam("its_agent"), streams.c.id == bindparam("its_id"), streams.c.facts == b"")
+    .values(facts=bindparam("found"))
+)
 DROP_CUT = delete(cuts).where(cuts.c.agent == bindparam("its_agent"), cuts.c.stream == bindparam("its_id"))
 MOST_PARENTS = 16
 

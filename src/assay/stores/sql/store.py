@@ -160,6 +160,26 @@ class Store:
         with self.writing() as connection:
             return settling.settle(connection, settled)
 
+    def without_facts(self, roots: Sequence[str] | None, prefix: str = "") -> list[settling.Name]:
+        """Agent and id of streams whose facts nobody asked for yet."""
+        query = select(streams.c.agent, streams.c.id).where(streams.c.facts == b"", *chosen(roots, "", "", ""))
+        if prefix:
+            query = query.where(streams.c.id.startswith(prefix, autoescape=True))
+        with self.reading() as connection:
+            return [(row.agent, row.id) for row in connection.execute(query.order_by(streams.c.agent, streams.c.id))]
+
+    def pieces_of_each(self, names: Sequence[settling.Name]) -> Iterator[tuple[settling.Name, settling.Pieces]]:
+        """The files of streams, stream by stream."""
+        for name in names:
+            yield name, self.pieces_of(*name)
+
+    def keep_facts(self, established: Sequence[tuple[settling.Name, bytes]]) -> None:
+        """Keep the facts of streams that had none."""
+        rows = [{"its_agent": name[0], "its_id": name[1], "found": facts} for name, facts in established]
+        if rows:
+            with self.writing() as connection:
+                connection.execute(settling.ADD_FACTS, rows)
+
     def streams(
         self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
     ) -> list[Summary]:
