@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, conversation, is_one_line, run, said, write
+from tests.conftest import Ran, conversation, folder_of, is_one_line, run, said, write
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +85,14 @@ def test_a_choice_that_fits_nothing_is_told_once(folder: Path):
     ran = sessions(folder, "--since", "2030-01-01")
     assert (ran.code, ran.out) == (0, "")
     assert is_one_line(ran.err)
+
+
+def test_the_newest_sessions_are_listed_up_to_a_limit(tmp_path):
+    files = folder_of(tmp_path / "cc", 6)
+    store = ("--store", tmp_path / "s.db")
+    every = run("sessions", files, *store).out.splitlines()
+    some = run("sessions", files, "--limit", "2", *store).out.splitlines()
+    rows = [line for line in every[1:] if line[:2].isdigit()]
+    assert [line for line in some[1:] if line[:2].isdigit()] == rows[-2:]
+    assert f"{len(rows) - 2} earlier ones with --limit 0" in some[-1]
+    assert run("sessions", files, "--limit", "0", *store).out.splitlines() == every

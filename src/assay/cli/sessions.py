@@ -39,6 +39,13 @@ AsLedger = Annotated[
     bool, typer.Option("--ledger", help="Show where sessions begin and were joined, and by what sign.")
 ]
 
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", min=0, metavar="N", help="Only the newest N; 0 is all. Else what a terminal can show."),
+]
+AROUND = 5
+"""Lines of a terminal that are not rows of the table."""
+
 
 def command(  # noqa: PLR0913  each is an option
     paths: Paths = None,
@@ -47,6 +54,7 @@ def command(  # noqa: PLR0913  each is an option
     project: Project = None,
     crushed: Crushed = None,
     intent: OfIntent = None,
+    limit: Limit = None,
     ledger: AsLedger = False,
     judge: Judge = None,
     commit: Commit = None,
@@ -72,7 +80,7 @@ def command(  # noqa: PLR0913  each is an option
     if as_json:
         sys.stdout.buffer.write(machine.sessions(chosen, entries) + b"\n")
     else:
-        show(found, chosen, entries if ledger else None)
+        show(found, chosen, entries if ledger else None, limit)
     note = found.note or ("" if chosen else f"none of {many(len(found.report.sessions), 'session')} is like that")
     if note:
         sys.stdout.flush()
@@ -85,13 +93,18 @@ def entries_of(chosen: Sequence[Session], ledger: Sequence[Entry]) -> list[Entry
     return [one for one in ledger if one.session in ids]
 
 
-def show(found: Answer, chosen: Sequence[Session], entries: Sequence[Entry] | None) -> None:
+def show(found: Answer, chosen: Sequence[Session], entries: Sequence[Entry] | None, limit: int | None) -> None:
     """The table of sessions, or that of the ledger."""
     console = Console()
     if entries is not None:
         console.print(listing.ledger(entries, found.zone, console.width))
     elif chosen:
-        console.print(listing.sessions(chosen, found.zone, console.width))
+        fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
+        most = fitting if limit is None else limit
+        shown = chosen[-most:] if most else chosen
+        console.print(listing.sessions(shown, found.zone, console.width, listing.id_length(chosen)))
         counted = [one.crushed for one in chosen if one.crushed is not None]
         counts = f"{many(len(chosen), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
-        console.print(Text(f"\n{counts}; `assay show ID` says why", "dim"))
+        earlier = len(chosen) - len(shown)
+        hint = f"; {earlier} earlier ones with --limit 0" if earlier else ""
+        console.print(Text(f"\n{counts}{hint}; `assay show ID` says why", "dim"))
