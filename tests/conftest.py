@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from assay.cli import program
 from assay.cli.main import main
-from assay.cli.program import app
 from assay.sessions import speech
 from assay.sessions.redaction import Options, prepare
 
@@ -167,10 +167,12 @@ def command(*args: object) -> list[str | bytes]:
 
 @cache
 def warm() -> None:
-    """Load all that a run needs, once for all the processes that are forked from this one."""
+    """Import every command and load all that a run needs, for all the processes that are forked from this one."""
     for options in (Options(), Options(email=True, home=True, hosts=True)):
         prepare(options)
     speech.prepare()
+    for name in program.COMMANDS:
+        program.load_command(name)
     for sdk in ("anthropic", "openai"):
         importlib.import_module(sdk)
     here("demo", "--json")
@@ -233,7 +235,7 @@ def here(*args: object) -> bytes:
     """What `assay ARGS` prints in this very process, which a closed pipe must not kill afterwards."""
     handler = signal.getsignal(signal.SIGPIPE)
     try:
-        done = CliRunner().invoke(app, [*map(str, args)], env=environment())
+        done = CliRunner().invoke(program.app, [*map(str, args)], env=environment())
     finally:
         signal.signal(signal.SIGPIPE, handler)
     if done.exception and not isinstance(done.exception, SystemExit):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.sessions.speech import read
-from assay.sessions.speech.phrases import read_tables, kinds, tokens
+from assay.sessions.speech.phrases import kinds, read_tables, tokens
 from tests.tables import each_row
 
 SAID = tomllib.loads(Path(__file__).with_name("speech_ja_ko.toml").read_text("utf-8"))["said"]

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from assay.sessions.speech import read
-from assay.sessions.speech.phrases import read_tables, kinds
+from assay.sessions.speech.phrases import kinds, read_tables
 from tests.tables import each_row
 
 SAID = tomllib.loads(Path(__file__).with_name("speech_zh.toml").read_text("utf-8"))["said"]
