@@ -121,6 +121,13 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_REDACTION_EMAIL", "true", "redaction.email", True),
         ("ASSAY_REDACTION_HOME", "true", "redaction.home", True),
         ("ASSAY_REDACTION_HOSTS", "1", "redaction.hosts", True),
+        ("ASSAY_EVAL_ALPHA", "0.05", "eval.alpha", 0.05),
+        ("ASSAY_EVAL_MIN_GAIN", "0.1", "eval.min_gain", 0.1),
+        ("ASSAY_EVAL_MIN_TASKS", "9", "eval.min_tasks", 9),
+        ("ASSAY_EVAL_MIN_REPEATS", "4", "eval.min_repeats", 4),
+        ("ASSAY_EVAL_MIN_COMPOSITE_GAIN", "0.2", "eval.min_composite_gain", 0.2),
+        ("ASSAY_EVAL_REGRESSION_COMPOSITE_DROP", "0.1", "eval.regression_composite_drop", 0.1),
+        ("ASSAY_EVAL_OBJECTIVE_DROP_IS_REGRESSION", "false", "eval.objective_drop_is_regression", False),
     ],
 )
 def test_every_key_has_a_variable_and_a_flag(

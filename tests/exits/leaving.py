@@ -45,7 +45,7 @@ EXITS: dict[str, list[str]] = {
     "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck"],
     "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
     "eval check": ["nobody", "nobody --json"],
-    "eval run": ["--tasks nobody --baseline x --candidate y --sequential --json"],
+    "eval run": ["--tasks nobody --baseline x --candidate y --sequential --eval-objective-drop-is-regression --json"],
     "eval compare": ["nobody", "nobody --json"],
     "eval gate": ["nobody", "nobody --json"],
     "eval replay": ["nobody", "nobody --json"],

@@ -131,7 +131,14 @@ RULES: dict[str, Rule] = {
     "programs are started": Rule(
         starts, {"git.py": "git", "llm/claude_cli": "claude", "evals": "agents, checks and gh"}
     ),
-    "something is printed or logged": Rule(says, {"cli": "the only room that speaks", "reports/terminal.py": "a type"}),
+    "something is printed or logged": Rule(
+        says,
+        {
+            "cli": "the only room that speaks",
+            "reports/terminal.py": "a type",
+            "evals/tester.py": "a check's own process; what it says is kept, and redacted in evals/account",
+        },
+    ),
     "files are written": Rule(
         writes,
         {

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from rich.console import Console
 
 from assay.cli import eval_promote, evaluating
-from assay.cli.evaluating import FORMATS, Asked, leave
+from assay.cli.evaluating import FORMATS, Asked, Limits, leave
 from assay.cli.saving import checked
 from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
@@ -78,6 +78,30 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run; else one below .assay/runs.", readable=False),
 ]
+Alpha = Annotated[
+    float | None,
+    typer.Option("--eval-alpha", metavar="P", help="Rule tested: how often luck may pass for a gain; 0.01."),
+]
+MinGain = Annotated[
+    float | None, typer.Option("--eval-min-gain", metavar="GAIN", help="Rule tested: the least gain; 0.02.")
+]
+NetGain = Annotated[
+    float | None,
+    typer.Option("--eval-min-composite-gain", metavar="GAIN", help="Rule seed: the net gain must exceed it; 0.01."),
+]
+Drop = Annotated[
+    float | None,
+    typer.Option(
+        "--eval-regression-composite-drop", metavar="DROP", help="Rule seed: a larger drop of a task is one; 0.05."
+    ),
+]
+ObjectiveDrop = Annotated[
+    bool | None,
+    typer.Option(
+        "--eval-objective-drop-is-regression/--no-eval-objective-drop-is-regression",
+        help="Rule seed: whether fewer checks passed on a task are a regression; yes.",
+    ),
+]
 Output = Annotated[
     list[Path] | None,
     typer.Option(
@@ -135,6 +159,11 @@ def run(  # noqa: PLR0913  each is an option
     model_url: ModelUrl = None,
     yes: Yes = False,
     store: StorePath = None,
+    eval_alpha: Alpha = None,
+    eval_min_gain: MinGain = None,
+    eval_min_composite_gain: NetGain = None,
+    eval_regression_composite_drop: Drop = None,
+    eval_objective_drop_is_regression: ObjectiveDrop = None,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -144,6 +173,11 @@ def run(  # noqa: PLR0913  each is an option
         tasks=tasks, baseline=baseline, candidate=candidate, repeats=repeats, jobs=jobs, max_cost=max_cost,
         sequential=sequential, rule=rule, want=want, attempt=attempt, out=out, judge=judge, model=model,
         url=model_url, yes=yes, store=store,
+        limits=Limits(
+            alpha=eval_alpha, min_gain=eval_min_gain, min_composite_gain=eval_min_composite_gain,
+            regression_composite_drop=eval_regression_composite_drop,
+            objective_drop_is_regression=eval_objective_drop_is_regression,
+        ),
     )  # fmt: skip
     found = evaluating.evaluated(asked)
     leave(account(found.comparison, found.kept), targets, as_json)

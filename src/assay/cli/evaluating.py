@@ -8,12 +8,13 @@ from pathlib import Path
 
 import typer
 from msgspec import Struct
+from msgspec.structs import asdict
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from assay.cli.consent import YES, input_line
 from assay.cli.saving import write
-from assay.cli.shared import leave_quietly, one_of
+from assay.cli.shared import leave_quietly, one_of, settings
 from assay.cli.wanted import Given, settled
 from assay.errors import BadInput
 from assay.evals import evaluating, planner, sequential
@@ -22,6 +23,7 @@ from assay.evals.configs import Config, load_config
 from assay.evals.evaluating import Outcome, design_of
 from assay.evals.judging import NOBODY, Rubrics
 from assay.evals.kept import Decided, pins
+from assay.evals.limits import thresholds
 from assay.evals.paths import run_folder
 from assay.evals.tasks import Suite, load_suite
 from assay.evals.types import Arm, Plan, Rule
@@ -62,11 +64,23 @@ class Asked(Struct, frozen=True, kw_only=True):
     url: str | None
     yes: bool
     store: str | None
+    limits: "Limits"
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """Thresholds as they were given on the command line; `None` were not."""
+
+    alpha: float | None = None
+    min_gain: float | None = None
+    min_composite_gain: float | None = None
+    regression_composite_drop: float | None = None
+    objective_drop_is_regression: bool | None = None
 
 
 def evaluated(asked: Asked) -> Outcome:
     """Run what is asked for, or go on with it."""
     rule, repeats = how(asked)
+    limits = thresholds(settings(**{f"eval_{name}": value for name, value in asdict(asked.limits).items()}).eval)
     suite = load_suite(asked.tasks)
     root = asked.out or ROOT
     arms: dict[Arm, Config] = {
@@ -78,7 +92,7 @@ def evaluated(asked: Asked) -> Outcome:
     with rubrics(asked, suite) as judge, telling() as tell:
         says = promised(suite, repeats, number, asked.want, is_judged=judge is not None) if rule == "tested" else ()
         design = design_of(suite, repeats, number, is_sequential=asked.sequential)
-        decided = Decided(rule=rule, design=design, judge=judge.name if judge else NOBODY)
+        decided = Decided(rule=rule, design=design, thresholds=limits, judge=judge.name if judge else NOBODY)
         plan = running.plan(
             suite, arms, folder, os.environ, more=pins(decided), tell=tell, judge=judge,
             options=running.Options(jobs=asked.jobs, max_cost=asked.max_cost),

@@ -79,6 +79,20 @@ class Redaction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hosts: Annotated[bool, Meta(description="true or false")] = False
 
 
+class Eval(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What an evaluation asks for before it calls a candidate better."""
+
+    alpha: Annotated[float, Meta(ge=0.001, le=0.1, description="a chance from 0.001 to 0.1")] = 0.01
+    """Rule `tested`, as the three below: how often luck alone may pass for a gain."""
+    min_gain: Annotated[float, Meta(ge=0, le=1, description="a gain from 0 to 1")] = 0.02
+    min_tasks: Annotated[int, Meta(ge=2, le=10_000, description="a number of tasks, 2 or more")] = 5
+    min_repeats: Annotated[int, Meta(ge=2, le=1_000, description="a number of repeats, 2 or more")] = 3
+    min_composite_gain: Annotated[float, Meta(ge=0, le=100, description="a gain from 0 to 100")] = 0.01
+    """Rule `seed`, as the two below: what the net gain must exceed."""
+    regression_composite_drop: Annotated[float, Meta(ge=0, le=1, description="a drop from 0 to 1")] = 0.05
+    objective_drop_is_regression: Annotated[bool, Meta(description="true or false")] = True
+
+
 class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose words these are, and what may become of them. A turn belongs to the first tenant that fits."""
 
@@ -111,6 +125,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rework: Rework = Rework()
     model: Model = Model()
     redaction: Redaction = Redaction()
+    eval: Eval = Eval()
     tenants: Annotated[
         dict[str, Tenant],
         Meta(description="tables [tenants.NAME]"),

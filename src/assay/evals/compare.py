@@ -9,6 +9,7 @@ from assay.errors import BadInput
 from assay.evals import seed_rule, sequential, tested_rule, worst
 from assay.evals.evidence import digest, is_sealed, sealed
 from assay.evals.finding import Finding
+from assay.evals.limits import unusual
 from assay.evals.pairing import checked, inferred, pairs
 from assay.evals.types import Comparison, Design, Evidence, Rule, Thresholds, Trial, Verdict
 
@@ -92,7 +93,7 @@ def of(found: Finding, rule: Rule, label: str, evidence: Evidence) -> Comparison
         regressions=found.regressions,
         suspects=found.suspects,
         wanted=found.wanted,
-        reasons=found.reasons,
+        reasons=(*found.reasons, *unusual(evidence.thresholds)),
         statistics=found.statistics,
         evidence=evidence,
     )

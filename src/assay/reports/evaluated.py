@@ -96,6 +96,8 @@ class Cell(Row, frozen=True):
     attempts: int
     folder: str
     """Below the run's."""
+    lost: int = 0
+    """Attempts without a result."""
     transcripts: tuple[str, ...] = ()
     """Below the run's folder, as all that follows."""
     files: tuple[str, ...] = ()
