@@ -38,6 +38,8 @@ def test_every_link_in_the_docs_leads_somewhere():
     pages = [
         ROOT / "README.md",
         ROOT / "CHANGELOG.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
         *ROOT.joinpath("docs").rglob("*.md"),
         ROOT / "benchmarks/README.md",
     ]
