@@ -145,7 +145,7 @@ RULES: dict[str, Rule] = {
             "cli/saving.py": "-o",
             "cli/evaluating.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",
-            "cli/main.py": "the null device",
+            "cli/program.py": "the null device",
             "stores": "the store, for its owner alone",
             "langfuse/pulling.py": "sessions as they were pulled, for their owner alone; scanned like any transcript",
             "pipeline/git/repo.py": "ids of commits, in a file without a name",

@@ -16,9 +16,10 @@ from assay.config import Boundaries
 from assay.judges.model import check
 from assay.judges.model.citing import squeezed, texts
 from assay.llm import Asked, Question
-from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, prompt_after, turns_in
+from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, owner_in, prompt_after, turns_in
 from assay.pipeline.judging import Judged
 from assay.pipeline.reading import Readable, Rules
+from assay.pipeline.tenants import Owner
 from assay.sessions.boundaries import cut
 from assay.sessions.redaction import Redactor, clean
 from assay.sessions.rendering import defused
@@ -201,7 +202,8 @@ def read(stream: Stream) -> Readable:
     """A stream as a run reads it."""
     redactor = Redactor()
     seen = clean(stream, redactor)
-    return Readable(stream=seen, placed=seen, redactor=redactor)
+    owners = tuple(Owner() for _ in stream.turns)
+    return Readable(stream=seen, placed=seen, redactor=redactor, owners=owners, owner=Owner())
 
 
 def judged(read: Readable, answers: Answering, known: dict[str, Asked] | None = None) -> list[Found]:
@@ -224,6 +226,6 @@ def at_bench(read: Readable, known: Mapping[str, Asked]) -> tuple[list[Found], l
     found = []
     for segment in cut(read.placed, gaps, frozenset(), Boundaries()):
         turns, after = turns_in(read.stream, segment), prompt_after(read.stream, segment)
-        said, _ = bench.judge(segment.id, turns, after)
+        said, _ = bench.judge(segment.id, turns, after, owner_in(read, segment))
         found.append(Found(turns=turns, after=after, judged=said))
     return found, bench.wanted

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import StoreError
-from assay.stores.sql import open_store
+from assay.stores.sql import claiming, open_store
 from tests.conftest import is_one_line, run, warm
 
 NOBODY = 65534
@@ -151,3 +151,18 @@ def test_a_store_whose_tables_stand_in_its_log_is_known(tmp_path: Path) -> None:
         assert list(found.streams(None)) == []
     with pytest.raises(StoreError, match="is a folder"):
         open_store(f"sqlite:///{tmp_path / 'left'}")
+
+
+def test_a_store_whose_disk_was_full_is_still_ours_by_its_log(tmp_path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'whole.db'}")
+    with sqlite3.connect(tmp_path / "whole.db") as held:  # keeps the log from being taken in
+        held.execute("UPDATE generation SET n = n + 1")
+        held.commit()
+        (tmp_path / "cut.db-wal").write_bytes((tmp_path / "whole.db-wal").read_bytes())
+        pages = (tmp_path / "whole.db").read_bytes()
+    store.close()
+    held.close()
+    (tmp_path / "cut.db").write_bytes(pages[:100] + bytes(3996))
+    with pytest.raises(sqlite3.DatabaseError):
+        claiming.tables(tmp_path / "cut.db")
+    assert claiming.is_ours(tmp_path / "cut.db")

@@ -85,5 +85,5 @@ def cite(reasons: Sequence[Reason], failures: Sequence[Failure], complete: bool)
         (reason for reason in reasons if reason.quote), key=lambda reason: -reason.weight if complete else reason.weight
     )
     quoted += [(reason.turn, reason.quote) for reason in ordered if (reason.weight > 0) == complete]
-    for turn, quote in list(dict.fromkeys(quoted))[:MOST_CITATIONS]:
+    for turn, quote in list(dict.fromkeys(pair for pair in quoted if pair[1].strip()))[:MOST_CITATIONS]:
         yield Citation(turn=turn, quote=quote)

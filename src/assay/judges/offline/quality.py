@@ -109,6 +109,6 @@ def cited(found: Sequence[Reading], turns: int) -> Iterator[Citation]:
     ordered = sorted(found, key=lambda one: one.value)
     deepest = max((len(one.signs) for one in ordered), default=0)
     signs = [one.signs[n] for n in range(deepest) for one in ordered if n < len(one.signs)]
-    usable = dict.fromkeys((sign.turn, sign.quote) for sign in signs if sign.quote and 1 <= sign.turn <= turns)
+    usable = dict.fromkeys((sign.turn, sign.quote) for sign in signs if sign.quote.strip() and 1 <= sign.turn <= turns)
     for turn, quote in list(usable)[:MOST_CITATIONS]:
         yield Citation(turn=turn, quote=quote)

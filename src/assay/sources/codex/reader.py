@@ -26,6 +26,8 @@ class Reader(Struct):
     by: str = ""
     thread: str = ""
     """Thread of the latest session_meta: in a copied history that of the parent."""
+    folder: str = ""
+    """Where the work goes on, as last told."""
     model: str = ""
     turn: str = ""
     of: int = 0
@@ -70,10 +72,11 @@ class Reader(Struct):
         branch = word(table(payload.git).get("branch"))
         about = About(stream=thread, cwd=word(payload.cwd), branch=branch, version=word(payload.cli_version))
         if self.stream and thread == self.stream:
+            self.folder = about.cwd or self.folder
             scene.emit(about)
         if self.stream:
             return
-        self.stream = thread
+        self.stream, self.folder = thread, about.cwd
         agent = table(payload.source).get("subagent")
         spawned = table(table(agent).get("thread_spawn"))
         if agent or payload.thread_source == "subagent":
@@ -92,8 +95,9 @@ class Reader(Struct):
         )
 
     def context(self, payload: Payload, scene: Scene) -> None:
-        if cwd := word(payload.cwd):
-            scene.emit(About(cwd=cwd))
+        if (folder := word(payload.cwd)) and folder != self.folder:
+            self.folder = folder
+            scene.emit(About(cwd=folder))
         self.model = word(payload.model) or self.model
         if turn := word(payload.turn_id):
             self.enter(turn)

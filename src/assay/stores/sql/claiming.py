@@ -79,9 +79,15 @@ def refuse_beside(path: Path, begins: tuple[bytes, ...]) -> None:
 
 def is_ours(path: Path) -> bool:
     """Whether a database holds our tables, else that it holds none; an error for somebody else's."""
-    found = tables(path)
     wal = Path(f"{path}-wal")
-    if not found and wal.exists() and wal.stat().st_size:  # all of it stands in the log; that is read in a copy
+    has_log = wal.exists() and wal.stat().st_size > 0
+    try:
+        found = tables(path)
+    except sqlite3.DatabaseError:  # a disk was full in the middle of it: with its log it may be whole
+        if not has_log:
+            raise
+        found = set()
+    if not found and has_log:  # all of it stands in the log; that is read in a copy
         with tempfile.TemporaryDirectory(prefix="assay-store-") as folder:
             shutil.copyfile(path, copy := Path(folder) / "copy")
             shutil.copyfile(wal, f"{copy}-wal")
