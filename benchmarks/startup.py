@@ -1,4 +1,4 @@
-"""How much CPU time a command takes beside `python -c pass`, best of ten: `python -m benchmarks.startup [TRANSCRIPTS]`."""
+"""CPU time of a command beside `python -c pass`, best of ten: `python -m benchmarks.startup [TRANSCRIPTS]`."""
 
 import os
 import resource
