@@ -159,3 +159,26 @@ def test_a_session_from_langfuse_without_a_folder_has_a_tenant(tmp_path: Path, w
 
 def public(server: Langfuse) -> str:
     return sha256(server.env["LANGFUSE_PUBLIC_KEY"].encode()).hexdigest()
+
+
+def test_a_folder_is_a_tenants_by_whatever_way_one_gets_there(tmp_path: Path):
+    (tmp_path / "secret" / "sub").mkdir(parents=True)
+    (tmp_path / "pub").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    ways = [
+        "secret",
+        "secret/sub",
+        "link",
+        "link/sub",
+        "pub/../secret",
+        "./secret",
+        "/secret",
+        "secret/",
+        "link/../secret",
+    ]
+    for place in ("secret", "link", "pub/../secret", "secret/"):
+        tenants = {"quiet": Tenant(projects=(f"{tmp_path}/{place}",), opt_out=True)}
+        assert [way for way in ways if tenant_of(tenants, f"{tmp_path}/{way}") != "quiet"] == []
+        assert tenant_of(tenants, f"/{tmp_path}/secret") == "quiet"
+        assert tenant_of(tenants, f"{tmp_path}/secrets") is None
+        assert tenant_of(tenants, f"{tmp_path}/pub") is None

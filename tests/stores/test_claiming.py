@@ -4,6 +4,7 @@ import os
 import socket
 import sqlite3
 import stat
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -166,3 +167,21 @@ def test_a_store_whose_disk_was_full_is_still_ours_by_its_log(tmp_path) -> None:
     with pytest.raises(sqlite3.DatabaseError):
         claiming.tables(tmp_path / "cut.db")
     assert claiming.is_ours(tmp_path / "cut.db")
+
+
+def test_a_journal_that_names_another_file_is_refused_and_that_file_stays(tmp_path) -> None:
+    """SQLite deletes the file that a journal names at its end; a clone can bring store and journal along."""
+    open_store(f"sqlite:///{tmp_path / 's.db'}").close()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as plain:
+        plain.execute("PRAGMA journal_mode=delete")
+    precious = tmp_path / "precious.txt"
+    precious.write_text("mine")
+    magic, name = bytes.fromhex("d9d505f920a163d7"), str(precious).encode()
+    head = (magic + struct.pack(">IIIII", 0, 1, (tmp_path / "s.db").stat().st_size // 4096, 512, 4096)).ljust(
+        512, b"\0"
+    )
+    tail = struct.pack(">I", (1 << 30) // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+    (tmp_path / "s.db-journal").write_bytes(head + tail)
+    with pytest.raises(StoreError, match="is not SQLite's"):
+        open_store(f"sqlite:///{tmp_path / 's.db'}")
+    assert precious.read_text() == "mine"

@@ -1,9 +1,12 @@
 """Where a run keeps what: one folder, one folder per trial in it, one per attempt in that."""
 
 import os
+import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from assay.errors import BadInput
 from assay.evals.fingerprint import sealed
 from assay.evals.types import Arm, Stage
 from assay.types.value import Row
@@ -66,3 +69,14 @@ def write(file: Path, content: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def scratch_home() -> Path:
+    """The folder of all attempts' folders, which no agent sees but for its own; nobody else can put anything there."""
+    home = Path(tempfile.gettempdir()) / f"assay-trials-{os.getuid()}"
+    with suppress(FileExistsError):
+        home.mkdir(mode=0o700)
+    known = home.lstat()
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.getuid() or known.st_mode & 0o022:
+        raise BadInput(f"{home} is not a private folder of yours; move it away, or set TMPDIR to another place")
+    return home

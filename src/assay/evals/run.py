@@ -119,7 +119,13 @@ def plan(  # noqa: PLR0913  a choice each, all by name
         passed_on(config, env)
         programs[config.sha256] = program_of(config, env)
     beside = [task.folder / task.repo for task in suite.tasks if task.repo and (task.folder / task.repo).is_dir()]
-    unseen = [folder, *beside, *(task.folder for task in suite.tasks), *(config.folder for config in arms.values())]
+    unseen = [
+        folder,
+        paths.scratch_home(),
+        *beside,
+        *(task.folder for task in suite.tasks),
+        *(config.folder for config in arms.values()),
+    ]
     setting = Setting(
         run=folder, sandbox=chosen, keepers=Keepers(), env=env, programs=programs, judge=judge, unseen=unseen,
         hidden={task.name: pack(task.folder / ("tests" if task.harbor else CHECKS)) for task in suite.tasks},

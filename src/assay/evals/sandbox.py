@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.evals import airlock
+from assay.evals.paths import scratch_home
 from assay.types.value import Row
 
 SYSTEM = ("/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/snap")
@@ -107,10 +107,11 @@ def pick(path: str | None = None) -> Sandbox:
 def plain(why: str) -> Sandbox:
     """No sandbox; what is hidden is covered where that works."""
     best = Sandbox(kind="plain", why=why, has_users=True, is_shut=True)
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "hidden").write_text("")
-        look = ["/bin/sh", "-c", 'test ! -e "$0/hidden"', folder]
-        trouble = tried(best, look, [Path(folder)]) if sys.platform == "linux" else "it takes Linux"
+    folder = scratch_home() / "tried"  # for good: whoever is killed here leaves nothing new behind
+    folder.mkdir(exist_ok=True)
+    (folder / "hidden").write_text("")
+    look = ["/bin/sh", "-c", 'test ! -e "$0/hidden"', str(folder)]
+    trouble = tried(best, look, [folder]) if sys.platform == "linux" else "it takes Linux"
     return replace(best, has_users=False, is_shut=False, why=f"{why}; {trouble}") if trouble else best
 
 

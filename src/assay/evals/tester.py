@@ -7,6 +7,7 @@ settings, no `conftest.py` and no plugin of the workspace count, and no module o
 import json
 import os
 import sys
+from importlib import metadata
 
 
 class Tally:
@@ -36,11 +37,14 @@ def tested(checks: str, files: list[str]) -> dict[str, object]:
         import pytest  # noqa: PLC0415
     except ImportError:
         return {"missing": True}
+    installed = [point.value.partition(":")[0] for point in metadata.entry_points(group="pytest11")]
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # from here on plugins of the workspace would be found, too
     sys.path += [checks, os.getcwd()]
     tally = Tally()
+    plugins = [word for name in dict.fromkeys(installed) for word in ("-p", name)]
     steady = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-c", os.devnull, "-o", "addopts="]
     places = [os.path.join(checks, file) for file in files]
-    code = pytest.main([*steady, "--rootdir", checks, "--confcutdir", checks, *places], plugins=[tally])
+    code = pytest.main([*steady, *plugins, "--rootdir", checks, "--confcutdir", checks, *places], plugins=[tally])
     return {"code": int(code), "collected": tally.collected, "passed": tally.passed, "wrong": tally.wrong[:10]}
 
 

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -329,7 +328,7 @@ def shortened(file: Path) -> bytes:
 def attempt(job: Job, setting: Setting) -> Record | Failure:
     """Try a trial once; what comes of it is on disk when this returns."""
     folder = paths.next_attempt(paths.trial_folder(setting.run, job.slot, job.key))
-    scratch = Path(tempfile.gettempdir()) / f"assay-trial-{secrets.token_hex(6)}"
+    scratch = paths.scratch_home() / f"assay-trial-{secrets.token_hex(6)}"
     note = setting.run / paths.SCRATCH / scratch.name
     note.write_text(str(scratch), "utf-8")  # first: killed in between, the next run finds what to remove
     scratch.mkdir(mode=0o700)

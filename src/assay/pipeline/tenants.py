@@ -3,7 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import lru_cache, reduce
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -67,9 +67,19 @@ def named(tenants: Tenants, name: str | None) -> Tenant | None:
 
 
 def is_below(project: str, folder: str) -> bool:
-    """Whether a folder is another one or lies in it."""
-    place = os.path.expanduser(folder).rstrip("/") or "/"
-    return project == place or project.startswith(inside(place))
+    """Whether a folder is another one or lies in it, by its name or by where links lead."""
+    places = ways_to(os.path.expanduser(folder))
+    return any(there == place or there.startswith(inside(place)) for there in ways_to(project) for place in places)
+
+
+@lru_cache(4096)
+def ways_to(folder: str) -> frozenset[str]:
+    """A folder's path in plain form, and with its links followed."""
+    if not folder:
+        return frozenset({""})
+    plain = os.path.normpath(folder)
+    plain = plain[1:] if plain.startswith("//") else plain
+    return frozenset({plain, os.path.realpath(plain)} if plain.startswith("/") else {plain})
 
 
 def withheld(tenant: Tenant | None, ended_at: str, now: datetime) -> str:

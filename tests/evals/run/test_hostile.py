@@ -163,7 +163,8 @@ def test_one_that_kills_its_keeper_has_failed(tmp_path):
 
 
 LATE = """setsid sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo blue > scarf.txt
-  for place in /tmp/assay-trial-*/check-*/workspace /tmp/assay-trial-*/clean; do echo blue > $place/scarf.txt; done
+  for place in /tmp/assay-trials-*/assay-trial-*; do
+    echo blue > $place/clean/scarf.txt; for work in $place/check-*/workspace; do echo blue > $work/scarf.txt; done; done
   sleep 0.02; done' >/dev/null 2>&1 </dev/null &
 rm -f scarf.txt"""
 

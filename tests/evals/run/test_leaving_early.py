@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import BadInput
+from assay.evals import steering
 from assay.evals.checking import Place, check_all
 from assay.evals.checkup import check_task
 from assay.evals.launching import Keepers
@@ -97,6 +98,26 @@ def test_files_that_steer_the_program_are_set_aside(tmp_path, name):
     found = looked(tmp_path, "t", {name: STEERS[name]}, PLAIN, CHECKS[1:])
     assert [check.passed for check in found] == [False, False]
     assert name == "python3" or all(f"set aside, for the agent added it: {name}" in check.detail for check in found)
+
+
+PLUGIN = {
+    "evil-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n",
+    "evil-1.0.dist-info/entry_points.txt": "[pytest11]\nevil = evil\n",
+    "evil.py": "def pytest_pyfunc_call(pyfuncitem):\n    return True\n",
+}
+
+
+def test_a_plugin_that_the_agent_installs_in_the_workspace_is_none(tmp_path):
+    (tests,) = looked(tmp_path, "t", PLUGIN, PLAIN, CHECKS[1:2])
+    assert not tests.passed
+    kept = [CHECKS[1] | {"keep": ["entry_points.txt"]}]  # as if the task had brought it
+    (tests,) = looked(tmp_path, "u", PLUGIN, PLAIN, kept)
+    assert (tests.passed, "0 of 2 tests passed" in tests.detail) == (False, True)
+
+
+def test_a_link_in_place_of_a_test_runner_is_set_aside():
+    after = {"lib/__main__.py": "-:1", "pytest": "link:lib", "test": "-:2", "json": "link:lib"}
+    assert steering.added({}, after) == ["pytest", "json"]
 
 
 def test_who_leaves_early_or_steers_is_not_rewarded_in_a_trial(tmp_path):

@@ -1,5 +1,6 @@
 """What a command in the sandbox can't do, whoever runs us: leave it, be root, show us files through links."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -32,6 +33,8 @@ WAYS_OUT = {
     "fill devices with memory": "head -c 1M /dev/zero > /dev/flood",
     "make a device": "mknod /tmp/zero c 1 5",
     "speak to its keeper": "(: >&8) || (: >&9)",
+    "see keys of the session": "python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).syscall(250, 10, -3, "
+    'b"user", b"assay-test", 0) < 0)\'',
     "change the limits of its namespace": "echo 10 > /proc/sys/user/max_user_namespaces",
 }
 
@@ -40,6 +43,8 @@ def test_there_is_no_way_out(tmp_path):
     script = "\n".join(f"({way}) >/dev/null 2>&1 && echo '{name}'" for name, way in WAYS_OUT.items())
     task(tmp_path / "tasks")
     arms = config(tmp_path, "echo blue > scarf.txt", "a"), config(tmp_path, f"{script}\necho blue > scarf.txt", "b")
+    # A key of the session, as a ticket would be; where the kernel keeps none, there is nothing to see.
+    ctypes.CDLL(None).syscall(248, b"user", b"assay-test", b"moth", 4, -3)
     found = ran(tmp_path, arms, bubblewrap())
     one = found.of("candidate")[0]
     assert (tmp_path / "run" / one.folder / "stdout").read_text() == ""

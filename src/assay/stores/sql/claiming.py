@@ -23,6 +23,8 @@ BEGINS = {
     "-journal": (b"\xd9\xd5\x05\xf9",),
 }
 """How what SQLite keeps beside a store begins."""
+NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
+"""How a journal ends that names another file, which SQLite would delete; ours never name one."""
 KINDS = {
     stat.S_IFLNK: "a link",
     stat.S_IFIFO: "a pipe",
@@ -71,9 +73,10 @@ def refuse_beside(path: Path, begins: tuple[bytes, ...]) -> None:
     file = os.open(path, os.O_RDONLY | SAFELY)
     try:
         head = os.read(file, 4)
+        tail = os.pread(file, len(NAMES_ANOTHER), max(0, os.fstat(file).st_size - len(NAMES_ANOTHER)))
     finally:
         os.close(file)
-    if is_linked or (any(head) and not any(one.startswith(head) for one in begins)):
+    if is_linked or tail == NAMES_ANOTHER or (any(head) and not any(one.startswith(head) for one in begins)):
         raise StoreError(f"{path} is not SQLite's; move it away, or give another path with --store")
 
 
