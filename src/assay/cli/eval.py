@@ -72,27 +72,49 @@ Want = Annotated[
 ]
 Attempt = Annotated[
     int | None,
-    typer.Option("--attempt", metavar="N", min=1, help="The how-manieth candidate; else runs beside it are counted."),
+    typer.Option(
+        "--attempt",
+        metavar="N",
+        min=1,
+        help="Which attempt on this baseline it is: 2 for the second; else runs beside it count.",
+    ),
 ]
 Out = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the run; else one below .assay/runs.", readable=False),
 ]
+THRESHOLDS = "Thresholds, which a report names where they are not the usual ones"
 Alpha = Annotated[
     float | None,
-    typer.Option("--eval-alpha", metavar="P", help="Rule tested: how often luck may pass for a gain; 0.01."),
+    typer.Option(
+        "--eval-alpha",
+        metavar="P",
+        help="Rule tested: how often luck may pass for a gain; 0.01.",
+        rich_help_panel=THRESHOLDS,
+    ),
 ]
 MinGain = Annotated[
-    float | None, typer.Option("--eval-min-gain", metavar="GAIN", help="Rule tested: the least gain; 0.02.")
+    float | None,
+    typer.Option(
+        "--eval-min-gain", metavar="GAIN", help="Rule tested: the least gain; 0.02.", rich_help_panel=THRESHOLDS
+    ),
 ]
 NetGain = Annotated[
     float | None,
-    typer.Option("--eval-min-composite-gain", metavar="GAIN", help="Rule seed: the net gain must exceed it; 0.01."),
+    typer.Option(
+        "--eval-min-composite-gain",
+        metavar="GAIN",
+        help="Rule seed: the net gain must exceed it; 0.01.",
+        rich_help_panel=THRESHOLDS,
+    ),
 ]
 Drop = Annotated[
     float | None,
     typer.Option(
-        "--eval-regression-composite-drop", metavar="DROP", help="Rule seed: a larger drop of a task is one; 0.05."
+        "--eval-regression-composite-drop",
+        metavar="DROP",
+        help="Rule seed: a larger drop of a task is one; 0.05.",
+        rich_help_panel=THRESHOLDS,
     ),
 ]
 ObjectiveDrop = Annotated[
@@ -100,6 +122,7 @@ ObjectiveDrop = Annotated[
     typer.Option(
         "--eval-objective-drop-is-regression/--no-eval-objective-drop-is-regression",
         help="Rule seed: whether fewer checks passed on a task are a regression; yes.",
+        rich_help_panel=THRESHOLDS,
     ),
 ]
 Output = Annotated[

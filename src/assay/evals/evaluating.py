@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def attempt(folder: Path, suite: Suite, arms: Mapping[Arm, Config]) -> int:
-    """The how-manieth candidate this is: runs beside this one with the same tasks and baseline came before it."""
+    """Which attempt on the baseline this is: runs beside this one with the same tasks and baseline came before it."""
     if (folder / paths.LOCK).exists():
         return kept.decided(lock.load(folder)).design.attempt
     tasks = {task.name: task.sha256 for task in suite.tasks}

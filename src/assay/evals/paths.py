@@ -32,7 +32,7 @@ def run_folder(root: Path, suite_sha256: str, baseline_sha256: str, candidate_sh
 
 
 def key_of(slot: Slot, task_sha256: str, config_sha256: str) -> str:
-    """Identity of a trial: what is run, with what, for the how-manieth time."""
+    """Identity of a trial: what is run, with what, and which repeat it is."""
     return sealed(slot, task_sha256, config_sha256)
 
 
