@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import pytest
 
 from assay.evals import sandbox as sandboxes
 from assay.evals.configs import load_config
+from assay.evals.paths import scratch_home
 from assay.evals.sandbox import Sandbox, pick, plain
 from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, ran, task, tree
 
@@ -225,3 +227,22 @@ def without_bubblewrap(tmp_path: Path) -> Path:
             if one.name != "bwrap" and not (folder / one.name).is_symlink():
                 (folder / one.name).symlink_to(one)
     return folder
+
+
+def test_in_a_plain_directory_an_agent_sees_no_other_trials_folder(tmp_path):
+    if not PLAIN.has_users:
+        pytest.skip(PLAIN.why)
+    other = scratch_home() / f"assay-trial-beside-{os.getpid()}" / "hidden"
+    other.mkdir(parents=True)
+    try:
+        (other / "answer").write_text("blue")
+        script = 'ls "$(dirname "$(dirname "$PWD")")"; echo blue > scarf.txt'
+        task(tmp_path / "tasks")
+        found = ran(tmp_path, (config(tmp_path, script, "a"), config(tmp_path, f"{script} ", "b")))
+        one = found.of("candidate")[0]
+        seen = (tmp_path / "run" / one.folder / "stdout").read_text().split()
+    finally:
+        shutil.rmtree(other.parent)
+    assert one.checks[0].passed
+    assert len(seen) == 1
+    assert "beside" not in seen[0]
