@@ -17,7 +17,7 @@ ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.chec
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
 TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
-MOST_FILE_LINES, MOST_FUNCTION_LINES = 400, 40
+MOST_FILE_LINES, MOST_FUNCTION_LINES = 500, 40
 
 
 def name(file: Path) -> str:
