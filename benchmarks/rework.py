@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.pipeline.git.repo import open_repo
+from assay.git.repo import open_repo
 from assay.sessions.rework.history import Rules
 from assay.sessions.rework.survival import follow
 from assay.types import Reworked
@@ -34,7 +34,7 @@ def followed(history: History) -> dict[str, Reworked]:
     repo = open_repo(history.repo)
     assert repo
     with repo:
-        changes = repo.changes(min(one.started for one in targets) - HOUR, history.ended, ())
+        changes = repo.read_changes(min(one.started for one in targets) - HOUR, history.ended, ())
         found = follow(targets, changes, repo, Rules(), history.ended)
     return {session: one.reworked for session, one in found.items()}
 

@@ -148,7 +148,7 @@ RULES: dict[str, Rule] = {
             "cli/program.py": "the null device",
             "stores": "the store, for its owner alone",
             "langfuse/pulling.py": "sessions as they were pulled, for their owner alone; scanned like any transcript",
-            "pipeline/git/repo.py": "ids of commits, in a file without a name",
+            "git/repo.py": "ids of commits, in a file without a name",
         },
     ),
 }  # fmt: skip

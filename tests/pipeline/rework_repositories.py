@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.pipeline.git.repo import open_repo
+from assay.git.repo import open_repo
 from assay.sessions.lines import packed
 from assay.sessions.rework.history import DAY, Followed, Rules, Target
 from assay.sessions.rework.survival import follow
@@ -116,7 +116,7 @@ def followed(
     assert repo
     with repo:
         since = min(target.started for target in targets) - HOUR
-        return follow(targets, repo.changes(since, at(as_of)), repo, rules or Rules(), at(as_of))
+        return follow(targets, repo.read_changes(since, at(as_of)), repo, rules or Rules(), at(as_of))
 
 
 def states(repository: Repository, *targets: Target, **more: Any) -> list[str]:

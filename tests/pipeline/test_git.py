@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadInput
-from assay.git import READ, Git
-from assay.pipeline.git.arrivals import straightened
-from assay.pipeline.git.blobs import LARGEST
-from assay.pipeline.git.patches import FORMAT, Patches, name
-from assay.pipeline.git.repo import Repo, of_their_kinds, open_repo
+from assay.git import READ, GitRunner
+from assay.git.history import FORMAT, PatchReader, parse_path, straighten_times
+from assay.git.repo import LARGEST_FILE, Repo, build_pathspecs, open_repo
 from assay.sessions.rework.history import Change, FileChange, Hunk
 from tests.pipeline.rework_repositories import Repository, at, code, followed, session, text
 
@@ -28,7 +26,7 @@ def opened(path: Path) -> Repo:
 
 def changes(path: Path, since: float = -60.0, until: float = 90.0) -> list[Change]:
     with opened(path) as repo:
-        return list(repo.changes(at(since), at(until)))
+        return list(repo.read_changes(at(since), at(until)))
 
 
 def files(path: Path) -> list[FileChange]:
@@ -58,8 +56,8 @@ def test_a_folder_inside_is_in_the_repository(repository: Repository) -> None:
     repository.commit(0, {"src/a.py": text(code(3))})
     repo = opened(repository.path / "src")
     assert repo.root == repository.path.resolve()
-    assert [file.new for change in repo.changes(at(-1), at(1)) for file in change.files] == ["src/a.py"]
-    assert repo.text(str(repo.tip), "src/a.py") == text(code(3)).encode()
+    assert [file.new for change in repo.read_changes(at(-1), at(1)) for file in change.files] == ["src/a.py"]
+    assert repo.read_file(str(repo.tip), "src/a.py") == text(code(3)).encode()
     repo.close()
 
 
@@ -102,7 +100,12 @@ def test_of_a_branch_and_the_remotes_the_later_one_counts(repository: Repository
 def test_an_empty_repository_has_no_commits(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path / "new")], check=True)
     with opened(tmp_path / "new") as repo:
-        assert (repo.default_branch, repo.tip, list(repo.changes(0, 1e12)), repo.at(1e12)) == (None, None, [], None)
+        assert (repo.default_branch, repo.tip, list(repo.read_changes(0, 1e12)), repo.find_commit_at(1e12)) == (
+            None,
+            None,
+            [],
+            None,
+        )
 
 
 @pytest.mark.parametrize("words", [["--bare"], ["--mirror"], []])
@@ -122,7 +125,14 @@ def test_a_work_tree_tells_the_same(repository: Repository, tmp_path: Path) -> N
 def test_the_commit_at_a_time_is_the_last_before(repository: Repository) -> None:
     first, second = repository.git("rev-parse", "HEAD"), repository.commit(3, {"a.py": "work = 1\n"})
     with opened(repository.path) as repo:
-        assert [repo.at(at(day)) for day in (-31, -30, 0, 2.99, 3, 99)] == [None, first, first, first, second, second]
+        assert [repo.find_commit_at(at(day)) for day in (-31, -30, 0, 2.99, 3, 99)] == [
+            None,
+            first,
+            first,
+            first,
+            second,
+            second,
+        ]
 
 
 # --- what happened ----------------------------------------------------------------------------
@@ -206,7 +216,7 @@ def test_any_name_is_told_as_it_is(repository: Repository, path: str) -> None:
     repository.commit(1, {path: None})
     assert [(file.old, file.new) for file in files(repository.path)] == [(path, "")]
     with opened(repository.path) as repo:
-        assert repo.text(f"{repo.tip}~1", path) == (None if "\n" in path else text(code(12)).encode())
+        assert repo.read_file(f"{repo.tip}~1", path) == (None if "\n" in path else text(code(12)).encode())
 
 
 def test_lines_that_are_no_utf8_are_as_a_transcript_has_them(repository: Repository) -> None:
@@ -238,13 +248,13 @@ def test_documents_and_binary_files_are_left_out(repository: Repository) -> None
     ],
 )
 def test_only_kinds_of_files_that_matter_are_compared(paths: list[str], kinds: list[str]) -> None:
-    assert sorted(of_their_kinds(paths)) == sorted(kinds)
+    assert sorted(build_pathspecs(paths)) == sorted(kinds)
 
 
 def test_files_of_other_kinds_are_not_even_read(repository: Repository) -> None:
     repository.commit(0, {"a.go": "package till\n", "b.py": "work = 1\n", "src/C.TS": "let x = 1\n"})
     with opened(repository.path) as repo:
-        found = [file.new for change in repo.changes(at(-1), at(1), ["x.js", "y.go"]) for file in change.files]
+        found = [file.new for change in repo.read_changes(at(-1), at(1), ["x.js", "y.go"]) for file in change.files]
     assert found == ["a.go", "src/C.TS"]
 
 
@@ -257,21 +267,21 @@ def test_a_file_of_100000_lines_is_read(repository: Repository) -> None:
 
 
 def test_a_file_that_is_too_large_is_left_out(repository: Repository) -> None:
-    huge = b"value = 1\n" * (LARGEST // 10 + 1)
+    huge = b"value = 1\n" * (LARGEST_FILE // 10 + 1)
     repository.commit(0, {"a.py": huge, "b.py": "work = 1\n"})
     with opened(repository.path) as repo:
-        assert [file.new for change in repo.changes(at(-1), at(1)) for file in change.files] == ["b.py"]
-        assert repo.text(str(repo.tip), "a.py") is None
-        assert repo.text(str(repo.tip), "b.py") == b"work = 1\n"
-        assert repo.text(str(repo.tip), "src") is None
-        assert repo.text("no-such-commit", "b.py") is None
+        assert [file.new for change in repo.read_changes(at(-1), at(1)) for file in change.files] == ["b.py"]
+        assert repo.read_file(str(repo.tip), "a.py") is None
+        assert repo.read_file(str(repo.tip), "b.py") == b"work = 1\n"
+        assert repo.read_file(str(repo.tip), "src") is None
+        assert repo.read_file("no-such-commit", "b.py") is None
 
 
 def test_a_commit_that_is_too_large_is_cut(monkeypatch: pytest.MonkeyPatch, repository: Repository) -> None:
-    monkeypatch.setattr("assay.pipeline.git.patches.MOST_LINES", 50)
+    monkeypatch.setattr("assay.git.history.MOST_LINES", 50)
     repository.commit(0, {"a.py": text(code(40)), "b.py": text(code(40))})
     with opened(repository.path) as repo:
-        found = [file.new for change in repo.changes(at(-1), at(1)) for file in change.files]
+        found = [file.new for change in repo.read_changes(at(-1), at(1)) for file in change.files]
         assert (found, repo.notes) == (["a.py"], {"lines of huge commits were left out": 40})
 
 
@@ -279,7 +289,7 @@ def test_reading_can_be_left_at_any_time(repository: Repository) -> None:
     for n in range(5):
         repository.commit(n, {"a.py": text(code(2_000, seed=n))})
     with opened(repository.path) as repo:
-        reading = repo.changes(at(-60), at(60))
+        reading = repo.read_changes(at(-60), at(60))
         next(reading)
         reading.close()
 
@@ -299,12 +309,12 @@ def test_reading_can_be_left_at_any_time(repository: Repository) -> None:
     ],
 )
 def test_a_wrong_clock_does_not_move_the_others(times: list[float], found: list[float]) -> None:
-    assert straightened(times) == found
+    assert straighten_times(times) == found
 
 
 @given(st.lists(st.integers(-5, 20)))
 def test_straightened_times_never_go_back(times: list[float]) -> None:
-    found = straightened(times)
+    found = straighten_times(times)
     assert found == sorted(found)
     assert len(found) == len(times)
 
@@ -326,11 +336,11 @@ def test_a_missing_file_costs_the_commits_that_need_it(repository: Repository, w
         repository.commit(day, {path: text(code(5, seed=day))})
     break_object(repository, repository.git("rev-parse", f"HEAD:{what}"))
     with opened(repository.path) as repo:
-        found = [file.new for change in repo.changes(at(-1), at(9)) for file in change.files]
+        found = [file.new for change in repo.read_changes(at(-1), at(9)) for file in change.files]
         assert found == [path for path in ("a.py", "b.py", "c.py", "d.py") if path != what]
         assert any("unable to read" in note for note in repo.notes)
-        assert repo.text(str(repo.tip), what) is None
-        assert repo.text(str(repo.tip), "a.py") == text(code(5, seed=0)).encode()
+        assert repo.read_file(str(repo.tip), what) is None
+        assert repo.read_file(str(repo.tip), "a.py") == text(code(5, seed=0)).encode()
 
 
 def test_a_missing_tree_costs_the_commits_that_need_it(repository: Repository) -> None:
@@ -338,7 +348,7 @@ def test_a_missing_tree_costs_the_commits_that_need_it(repository: Repository) -
         repository.commit(day, {path: text(code(5, seed=day))})
     break_object(repository, repository.git("rev-parse", "HEAD~2^{tree}"))
     with opened(repository.path) as repo:
-        found = [file.new for change in repo.changes(at(-1), at(9)) for file in change.files]
+        found = [file.new for change in repo.read_changes(at(-1), at(9)) for file in change.files]
         assert found == ["a.py", "d.py"]
         assert repo.notes
 
@@ -348,7 +358,7 @@ def test_history_behind_a_missing_commit_is_left_out_and_said(repository: Reposi
         repository.commit(day, {path: text(code(5, seed=day))})
     break_object(repository, repository.git("rev-parse", "HEAD~2"))
     with opened(repository.path) as repo:
-        found = [file.new for change in repo.changes(at(-1), at(9)) for file in change.files]
+        found = [file.new for change in repo.read_changes(at(-1), at(9)) for file in change.files]
         assert found[-1:] == ["d.py"]
         assert "a.py" not in found
         assert repo.notes
@@ -362,7 +372,7 @@ def test_the_edge_of_a_shallow_clone_adds_nothing(repository: Repository, tmp_pa
     copy = clone(repository, tmp_path / "copy", "--depth", "2")
     with opened(copy) as repo:
         assert repo.is_shallow
-        assert [file.new for change in repo.changes(at(-99), at(9)) for file in change.files] == ["c.py"]
+        assert [file.new for change in repo.read_changes(at(-99), at(9)) for file in change.files] == ["c.py"]
     shallow = Repository(copy, is_new=False)
     assert followed(shallow, session({"a.py": lines}))["one"].reworked.state == "unknown"
 
@@ -374,8 +384,8 @@ def test_nothing_is_fetched_for_a_partial_clone(repository: Repository, tmp_path
     copy = clone(repository, tmp_path / "copy", "--filter=blob:none", "--no-checkout")
     before = sorted(copy.rglob("*.pack"))
     with opened(copy) as repo:
-        assert list(repo.changes(at(-1), at(9))) == []
-        assert repo.text(str(repo.tip), "a.py") is None
+        assert list(repo.read_changes(at(-1), at(9))) == []
+        assert repo.read_file(str(repo.tip), "a.py") is None
         assert repo.notes
     assert sorted(copy.rglob("*.pack")) == before
 
@@ -427,7 +437,7 @@ def test_a_hook_that_runs_assay_does_not_lead_it_elsewhere(
 ) -> None:
     for variable in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS"):
         monkeypatch.setenv(variable, "/nowhere")
-        assert "/nowhere" not in Git(repository.path, READ).environment(()).values()
+        assert "/nowhere" not in GitRunner(repository.path, READ).build_environment(()).values()
     assert opened(repository.path).root == repository.path.resolve()
 
 
@@ -442,7 +452,7 @@ def test_no_bytes_upset_the_reader(data: bytes) -> None:
         head + b"\n" + data,
         head + b"\ndiff --git a/x b/x\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n" + data,
     ):
-        list(Patches(io.BytesIO(given_), lambda _: True))
+        list(PatchReader(io.BytesIO(given_), lambda _: True))
 
 
 @pytest.mark.parametrize(
@@ -456,4 +466,4 @@ def test_no_bytes_upset_the_reader(data: bytes) -> None:
     ],
 )
 def test_names_are_read_as_git_spells_them(said: bytes, path: str) -> None:
-    assert name(said, b"a/") == path
+    assert parse_path(said, b"a/") == path

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from assay.errors import BadInput
 from assay.evals.configs import load_config
 from assay.evals.landing import Landing
-from assay.git import COPY, LAND, QUIET, READ, Git, Silent, home_of, transport_of
-from assay.pipeline.git.repo import open_repo
+from assay.git import COPY, LAND, QUIET_VARIABLES, READ, GitRunner, GitTimeout, find_repository, find_transport
+from assay.git.repo import open_repo
 from tests.conftest import Ran, is_one_line, run, warm
 from tests.evals.make_run import Remote
 from tests.pipeline.make_work import as_of, transcript, worked
@@ -199,12 +199,12 @@ def test_a_repository_around_a_bare_one_is_not_taken_for_it(tmp_path: Path) -> N
     _, bare = embedded(tmp_path)
     for folder in (bare, bare / "refs", bare / "objects" / "pack"):
         with pytest.raises(BadInput, match=r"is only read where you name it with --repo"):
-            home_of(folder)
+            find_repository(folder)
         with pytest.raises(BadInput):
             open_repo(folder)
     with pytest.raises(BadInput):
-        home_of(bare / "refs", may_be_bare=True)
-    done = Git(bare, READ).run("rev-parse", "--git-dir")
+        find_repository(bare / "refs", may_be_bare=True)
+    done = GitRunner(bare, READ).run("rev-parse", "--git-dir")
     assert (done.returncode, b"bareRepository" in done.stderr) == (128, True)
 
 
@@ -222,7 +222,7 @@ def test_what_a_partial_clone_lacks_is_not_fetched_by_a_command(
 ) -> None:
     repository, trap = story(place), trap_in(place)
     if variable:  # as if git did not know it
-        monkeypatch.delitem(QUIET, variable)
+        monkeypatch.delitem(QUIET_VARIABLES, variable)
     settings = {
         "core.repositoryFormatVersion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true",
         "remote.origin.url": f"ext::{trap} x", "protocol.ext.allow": "always", "protocol.allow": "always",
@@ -239,7 +239,7 @@ def test_what_a_partial_clone_lacks_is_not_fetched_by_a_command(
 @pytest.mark.parametrize("verb", ["show", "log", "diff", "blame", "status", "fetch", "checkout", "config"])
 def test_an_analysed_repository_is_asked_by_plumbing_alone(tmp_path: Path, verb: str) -> None:
     with pytest.raises(ValueError, match="not on this errand"):
-        Git(tmp_path, READ).run(verb, "x")
+        GitRunner(tmp_path, READ).run(verb, "x")
 
 
 def test_a_configuration_at_a_ref_is_taken_without_the_repositorys_filters(tmp_path: Path) -> None:
@@ -257,8 +257,8 @@ def test_a_configuration_at_a_ref_is_taken_without_the_repositorys_filters(tmp_p
 
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.pipeline.git.repo.READ", replace(READ, patience_s=1.0))
-    monkeypatch.setattr("assay.pipeline.git.repo.OPENING_S", 1.0)
+    monkeypatch.setattr("assay.git.repo.READ", replace(READ, patience_s=1.0))
+    monkeypatch.setattr("assay.git.repo.OPENING_S", 1.0)
 
 
 FIFOS = {
@@ -318,10 +318,10 @@ def fake_git(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("leave", [READ, COPY, LAND], ids=["read", "copy", "land"])
 def test_every_errand_ends(tmp_path: Path, leave: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_git(tmp_path / "bin", "exec sleep 60", monkeypatch)
-    git, began = Git(tmp_path, replace(leave, patience_s=0.3)), time.monotonic()
-    with pytest.raises(Silent, match=r"no answer within 0\.3 s \(rev-parse\)"):
+    git, began = GitRunner(tmp_path, replace(leave, patience_s=0.3)), time.monotonic()
+    with pytest.raises(GitTimeout, match=r"no answer within 0\.3 s \(rev-parse\)"):
         git.run("rev-parse")
-    with git.start("cat-file", "--batch") as stream, pytest.raises(Silent):
+    with git.start("cat-file", "--batch") as stream, pytest.raises(GitTimeout):
         stream.out.readline()
     assert stream.process.returncode is not None
     assert time.monotonic() - began < 10
@@ -329,8 +329,8 @@ def test_every_errand_ends(tmp_path: Path, leave: Any, monkeypatch: pytest.Monke
 
 def test_a_stream_that_drips_is_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_git(tmp_path / "bin", "while sleep 0.05; do echo x; done", monkeypatch)
-    monkeypatch.setattr("assay.git.MOST_WAITED_S", 0.5)
-    with Git(tmp_path, READ).start("rev-list") as stream, pytest.raises(Silent):
+    monkeypatch.setattr("assay.git.runner.MOST_WAITED_S", 0.5)
+    with GitRunner(tmp_path, READ).start("rev-list") as stream, pytest.raises(GitTimeout):
         stream.out.read()
 
 
@@ -375,22 +375,24 @@ def test_no_secret_of_the_environment_reaches_git(tmp_path: Path, monkeypatch: p
     ],
 )
 def test_a_transport_is_the_one_of_its_address(url: str, transport: str) -> None:
-    assert transport_of(url) == transport
+    assert find_transport(url) == transport
 
 
 @pytest.mark.parametrize("url", ["ext::sh -c touch% x", "fd::17", "ext://x"])
 def test_an_address_that_is_a_command_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="names a command"):
-        transport_of(url)
+        find_transport(url)
 
 
 def test_nothing_is_fetched_over_a_transport_that_was_not_asked_for(tmp_path: Path) -> None:
     repository, trap = Repository(tmp_path / "till"), trap_in(tmp_path)
     repository.git("config", "protocol.ext.allow", "always")
     for url in (f"ext::{trap}", f"file://{repository.path}"):
-        done = Git(repository.path, COPY).run("fetch", url)
+        done = GitRunner(repository.path, COPY).run("fetch", url)
         assert (done.returncode, b"not allowed" in done.stderr) == (128, True)
-    assert Git(repository.path, COPY).run("fetch", f"file://{repository.path}", transports=("file",)).returncode == 0
+    assert (
+        GitRunner(repository.path, COPY).run("fetch", f"file://{repository.path}", transports=("file",)).returncode == 0
+    )
     assert sprung(tmp_path) == []
 
 
@@ -399,5 +401,5 @@ def test_times_of_commits_are_those_that_git_tells(tmp_path: Path) -> None:
     commit = repository.commit(3, {"a.py": "work = 1\n"})
     repo = open_repo(repository.path)
     assert repo
-    assert (repo.time_of(commit), repo.time_of("0" * 40)) == (at(3), 0.0)
+    assert (repo.find_commit_time(commit), repo.find_commit_time("0" * 40)) == (at(3), 0.0)
     repo.close()

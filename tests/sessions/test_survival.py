@@ -50,10 +50,10 @@ class World:
         ]
         return FileChange(path if before else "", path if lines else "", hunks)
 
-    def at(self, when: float) -> str | None:
+    def find_commit_at(self, when: float) -> str | None:
         return next((one for time, one, _ in reversed(self.past) if time <= when), None)
 
-    def text(self, commit: str, path: str) -> bytes | None:
+    def read_file(self, commit: str, path: str) -> bytes | None:
         files = next(files for _, one, files in self.past if one == commit)
         return "\n".join(files[path]).encode() if path in files else None
 

@@ -16,10 +16,10 @@ from assay.cli.remembering import last, made, remember
 from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
+from assay.git.repo import open_repo
 from assay.llm import Question
 from assay.pipeline import reading
 from assay.pipeline.asking import Desk
-from assay.pipeline.git.repo import open_repo
 from assay.pipeline.given import moment, present, project
 from assay.pipeline.judging import is_known, is_there
 from assay.pipeline.pool import cores

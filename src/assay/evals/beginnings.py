@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.pipeline.git.repo import Repo
+from assay.git.repo import Repo
 from assay.types import Session
 
 TEST = re.compile(
@@ -59,7 +59,7 @@ def by_commits(repo: Repo, session: Session, commits: Sequence[str]) -> tuple[st
     for one in commits:
         own = commit_of(repo, one)
         parent = commit_of(repo, f"{own}^") if own else ""
-        if parent and repo.time_of(own) >= seconds(session) - 1:
+        if parent and repo.find_commit_time(own) >= seconds(session) - 1:
             return parent, f"the parent of the session's first commit, {own[:12]}"
     return None
 
@@ -77,7 +77,7 @@ def by_branch(repo: Repo, session: Session) -> tuple[str, str] | None:
 
 
 def by_time(repo: Repo, session: Session) -> tuple[str, str] | None:
-    found = repo.at(seconds(session))
+    found = repo.find_commit_at(seconds(session))
     return (found, f"the last commit of {repo.default_branch} when the session began") if found else None
 
 
@@ -90,7 +90,7 @@ def fixed(repo: Repo, wanted: str, start: Beginning) -> Fix | None:
     rows = os.fsdecode(repo.run(*words, f"{fix}^1", fix).stdout).split("\0")
     touched = [path for row, path in zip(rows[::2], rows[1::2], strict=False) if row.split()[1] in PLAIN]
     tests = [path for path in touched if TEST.search(path) and is_harmless(path)][:MOST_TESTS]
-    read = [(path, repo.text(fix, path)) for path in tests]
+    read = [(path, repo.read_file(fix, path)) for path in tests]
     return Fix(
         commit=fix,
         tests=tuple(

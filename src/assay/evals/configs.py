@@ -14,7 +14,7 @@ from assay.evals.fingerprint import Listing, listing, sealed
 from assay.evals.gitting import around, commit_of, made
 from assay.evals.packing import unpack
 from assay.evals.tasks import toml
-from assay.git import Git
+from assay.git import GitRunner
 from assay.types.value import Row
 
 FILE, FILES, IN_REPOSITORY = "config.toml", "files", ".assay/config.toml"
@@ -84,7 +84,7 @@ def load_config(where: str, keep: Path, repository: Path | None = None) -> Confi
     return Config(**{name: getattr(found, name) for name in Config.__struct_fields__} | {"commit": commit})
 
 
-def taken(git: Git, commit: str, path: str | None, into: Path) -> None:
+def taken(git: GitRunner, commit: str, path: str | None, into: Path) -> None:
     """What a commit holds of a configuration, as a folder."""
     into.mkdir(parents=True, exist_ok=True)
     if path is not None:
@@ -101,7 +101,7 @@ def taken(git: Git, commit: str, path: str | None, into: Path) -> None:
     (into / FILE).write_bytes(b'agent = "claude-code"\n' if told.returncode else told.stdout)
 
 
-def packed(git: Git, *words: str) -> bytes:
+def packed(git: GitRunner, *words: str) -> bytes:
     """Files of a commit, in a tar; a repository of our own borrows the objects, so none of the other's filters runs."""
     lent = git.ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
     with tempfile.TemporaryDirectory(prefix="assay-config-") as scratch:

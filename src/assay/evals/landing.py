@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.errors import BadInput
 from assay.evals.cargo import Item
 from assay.evals.proof import Refused
-from assay.git import LAND, TRANSPORTS, Git, home_of, transport_of
+from assay.git import LAND, TRANSPORTS, GitRunner, find_repository, find_transport
 
 ENTRANCE = ("http.", "credential.", "url.", "core.sshcommand", "user.", "author.", "committer.", "ssh.")
 """Settings of a repository that matter to getting in and signing as somebody."""
@@ -34,10 +34,10 @@ class Landing:
 
     def __init__(self, repository: Path, scratch: Path, *, may_be_bare: bool = True) -> None:
         own = scratch / "own.git"
-        self.person, self.own = repository, Git(own, LAND, is_bare=True)
+        self.person, self.own = repository, GitRunner(own, LAND, is_bare=True)
         self.settings: dict[str, str] = {}
         self.url = self.found_url(may_be_bare)
-        self.ways = tuple(dict.fromkeys((*TRANSPORTS, transport_of(self.url))))
+        self.ways = tuple(dict.fromkeys((*TRANSPORTS, find_transport(self.url))))
         own.mkdir(mode=0o700)
         self.ask("init", "-q", "--bare", "-b", "assay-nothing")
         self.own.settings = self.settings
@@ -47,8 +47,8 @@ class Landing:
 
     def found_url(self, may_be_bare: bool) -> str:
         """Where the person's repository pushes to; a bare one without a remote is meant itself."""
-        home = home_of(self.person, may_be_bare=may_be_bare) if self.person.is_dir() else None
-        git = Git(home.folder, LAND, is_bare=home.is_bare) if home else None
+        home = find_repository(self.person, may_be_bare=may_be_bare) if self.person.is_dir() else None
+        git = GitRunner(home.folder, LAND, is_bare=home.is_bare) if home else None
         if git is None or git.run("rev-parse", "--git-dir").returncode:
             raise BadInput(f"{self.person}: no git repository; name one with --repo")
         self.settings = entrance(git)
@@ -145,7 +145,7 @@ class Landing:
         return done.stdout.decode("utf-8", "replace").strip("\n\0")
 
 
-def entrance(git: Git) -> dict[str, str]:
+def entrance(git: GitRunner) -> dict[str, str]:
     """A repository's own settings that a push needs; they are passed on and written nowhere."""
     told = git.run("config", "--local", "--includes", "-z", "--list").stdout.decode(errors="replace")
     pairs = [line.partition("\n") for line in told.split("\0") if "\n" in line]

@@ -13,7 +13,7 @@ from assay.config import Config
 from assay.errors import BadInput
 from assay.evals import beginnings, skeleton
 from assay.evals.beginnings import Beginning, Fix
-from assay.pipeline.git.repo import Repo, open_repo
+from assay.git.repo import Repo, open_repo
 from assay.pipeline.pool import cores
 from assay.pipeline.running import Run
 from assay.pipeline.scoring import kept_only, turns_of

@@ -14,7 +14,7 @@ from assay.evals.configs import Config
 from assay.evals.fingerprint import Listing, below, fingerprint
 from assay.evals.gitting import commit_of, made
 from assay.evals.tasks import CHECKS, WORKSPACE, Task
-from assay.git import COPY, TRANSPORTS, Git
+from assay.git import COPY, TRANSPORTS, GitRunner
 
 LARGEST_SHOWN = 256 << 10
 """Bytes of a file whose changes are shown line by line."""
@@ -72,7 +72,7 @@ def mirrored(task: Task, mirrors: Path) -> tuple[Path, str]:
         made(mirrors, "clone", "-q", "--mirror", "--", source, str(half), transports=transports)
         made(half, "config", "uploadpack.allowAnySHA1InWant", "true", is_bare=True)
         half.rename(mirror)
-    commit = commit_of(Git(mirror, COPY, is_bare=True), task.ref)
+    commit = commit_of(GitRunner(mirror, COPY, is_bare=True), task.ref)
     if not commit:
         raise BadInput(f"{task.folder}: {task.repo} has no commit {task.ref}")
     return mirror, commit

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.git import Silent, home_of
-from assay.pipeline.git.repo import Repo, open_repo
+from assay.git import GitTimeout, find_repository
+from assay.git.repo import Repo, open_repo
 from assay.sessions.rework.checkouts import beginning, in_repository, inside, tops
 
 NOT_KNOWN = "its folder is not known"
@@ -51,7 +51,7 @@ class Place:
     @cached_property
     def moved_on(self) -> float:
         """When its last commit was made: what came later may not have been fetched."""
-        return self.repo.time_of(str(self.repo.tip))
+        return self.repo.find_commit_time(str(self.repo.tip))
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -120,7 +120,7 @@ class Repositories:
             try:
                 place.look_up(ids)
                 len(place.known)
-            except Silent as error:
+            except GitTimeout as error:
                 self.given.remove(place)
                 self.troubles.append(str(error))
 
@@ -148,13 +148,13 @@ class Repositories:
     def opened(self, folder: str, *, is_named: bool = False) -> Place | str:
         """The repository at a folder or around it; work trees of one share it."""
         try:
-            home = home_of(Path(folder), may_be_bare=is_named)
+            home = find_repository(Path(folder), may_be_bare=is_named)
             if home is None:
                 return NO_REPOSITORY
             if len(self.silent) >= MOST_SILENT or str(home.folder) in self.silent:
                 return self.silent.get(str(home.folder), TOO_SILENT)
             return self.placed(Path(folder), is_named=is_named)
-        except Silent as error:
+        except GitTimeout as error:
             return self.silent.setdefault(str(home.folder) if home else folder, str(error))
         except (BadInput, OSError) as error:
             return str(error)

@@ -166,7 +166,9 @@ class Following:
         others = [bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
         rules = Rules(days=self.rules.days, min_lines=self.rules.min_lines, share=self.rules.share)
         self.histories += 1
-        found = follow([*followed, *others], here.place.repo.changes(since, until, paths), here.place.repo, rules, now)
+        found = follow(
+            [*followed, *others], here.place.repo.read_changes(since, until, paths), here.place.repo, rules, now
+        )
         return {one.name: doubted(found[one.work.id], here.place) for one in some}
 
     def spans(self, some: Iterable[Followable]) -> list[list[Followable]]:

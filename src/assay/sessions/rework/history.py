@@ -81,11 +81,11 @@ class Rules(Struct, frozen=True, kw_only=True):
 class Trees(Protocol):
     """The default branch as it was."""
 
-    def at(self, when: float) -> str | None:
+    def find_commit_at(self, when: float) -> str | None:
         """Its commit at a time."""
         ...
 
-    def text(self, commit: str, path: str) -> bytes | None:
+    def read_file(self, commit: str, path: str) -> bytes | None:
         """A file in a commit; `None` if it isn't there or can't be read."""
         ...
 

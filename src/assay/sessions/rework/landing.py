@@ -144,7 +144,7 @@ class Lander:
         """Whether a file holds code or tests, by its first lines; nobody waits for lines of one that doesn't."""
         is_known = self.kinds.get(block.new)
         if is_known is None:
-            text = None if block.is_new_file else self.trees.text(change.id, block.new)
+            text = None if block.is_new_file else self.trees.read_file(change.id, block.new)
             head = block.hunk.added if text is None else text.split(b"\n", HEAD_LINES)
             said = b"\n".join(head[:HEAD_LINES]).decode("utf-8", "replace")
             is_known = self.kinds[block.new] = is_code(block.new, said)

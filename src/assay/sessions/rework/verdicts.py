@@ -163,7 +163,7 @@ class Check:
             is_own = any(landing.owner is self.owner for landing in strand.landings)
             if is_own and strand.lost and strand.lost.arrived <= self.end:
                 groups.setdefault((min(self.names(strand.path)), strand.hash), []).append(strand)
-        commit = self.trees.at(self.end) if groups else None
+        commit = self.trees.find_commit_at(self.end) if groups else None
         certain = {id(one): one for strands in groups.values() for one in self.certain(strands, commit)}
         standing = {id(one.beside) for one in certain.values() if one.beside}
         return [
@@ -198,7 +198,7 @@ class Check:
     def lines(self, commit: str, path: str) -> Counter[bytes]:
         found = self.counts.get((commit, path))
         if found is None:
-            hashes = packed_text(self.trees.text(commit, path) or b"")
+            hashes = packed_text(self.trees.read_file(commit, path) or b"")
             found = Counter(hashes[at : at + SIZE] for at in range(0, len(hashes), SIZE))
             self.counts[commit, path] = found
         return found

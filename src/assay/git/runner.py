@@ -1,6 +1,6 @@
-"""Git, the only way to it: nothing of a repository runs, nothing hangs, and no secret of the environment goes along.
+"""The one module that runs git: nothing of a repository runs, nothing hangs, no secret of the environment goes along.
 
-Every errand has a leave, which names the commands, the settings and the variables that git gets. `READ` is for
+An errand names the commands, settings and variables that git gets. `READ` is for
 repositories that are analysed: plumbing only, no transport at all. `COPY` makes and reads our own copies of a task's
 repository. `LAND` prepares and pushes a branch with the person's own settings and credentials. Transports are allowed
 call by call.
@@ -21,9 +21,9 @@ from msgspec import Struct
 from assay.errors import BadInput
 
 TRANSPORTS = ("file", "git", "http", "https", "ssh")
-EVIL = ("ext", "fd")
+COMMAND_TRANSPORTS = ("ext", "fd")
 """Transports whose address is a command, or an open file of ours."""
-SAFE = (
+SAFE_SETTINGS = (
     f"core.hooksPath={os.devnull}",
     "core.fsmonitor=false",
     "core.pager=cat",
@@ -43,17 +43,17 @@ SAFE = (
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
 )
-ALONE = (
+OFFLINE_SETTINGS = (
     "core.sshCommand=false",
     "core.gitProxy=false",
     "core.askPass=false",
     "credential.helper=",
     "protocol.allow=never",
-    *(f"protocol.{name}.allow=never" for name in (*TRANSPORTS, *EVIL)),
+    *(f"protocol.{name}.allow=never" for name in (*TRANSPORTS, *COMMAND_TRANSPORTS)),
 )
 """For whoever has no business on the net: a repository's `protocol.ext.allow` is stronger than our `protocol.allow`."""
 GUARDS = {"diff-tree": ("--no-ext-diff", "--no-textconv")}
-QUIET = {
+QUIET_VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -62,15 +62,15 @@ QUIET = {
     "GIT_PAGER": "cat",
     "GIT_EDITOR": "false",
 }
-ANYBODYS = ("PATH", "HOME", "TMPDIR", "SUDO_UID", "SYSTEMROOT")
+ALWAYS_PASSED = ("PATH", "HOME", "TMPDIR", "SUDO_UID", "SYSTEMROOT")
 MOST_WAITED_S = 1800.0
 """For all of a stream together."""
-Done = subprocess.CompletedProcess[bytes]
-OF_A_REPOSITORY = ("HEAD", "objects", "refs")
+GitResult = subprocess.CompletedProcess[bytes]
+REPOSITORY_FILES = ("HEAD", "objects", "refs")
 
 
-class Leave(Struct, frozen=True, kw_only=True):
-    """What git may do and see on an errand."""
+class Errand(Struct, frozen=True, kw_only=True):
+    """What git may do and see while it is run for one purpose."""
 
     verbs: frozenset[str]
     settings: tuple[str, ...] = ()
@@ -80,11 +80,11 @@ class Leave(Struct, frozen=True, kw_only=True):
     patience_s: float = 120.0
 
 
-READ = Leave(
+READ = Errand(
     verbs=frozenset("rev-parse rev-list symbolic-ref for-each-ref cat-file diff-tree ls-tree merge-base".split())
     | {"config --get"},
     settings=(
-        *ALONE,
+        *OFFLINE_SETTINGS,
         "core.bigFileThreshold=8m",
         "core.quotePath=false",
         f"core.attributesFile={os.devnull}",
@@ -95,7 +95,7 @@ READ = Leave(
 )
 """To analyse a repository that nobody has to trust."""
 
-COPY = Leave(
+COPY = Errand(
     verbs=frozenset("init clone fetch reset config rev-parse ls-tree cat-file archive".split()),
     settings=("safe.directory=*",),
     passed=("SSH_AUTH_SOCK", "HTTPS_PROXY", "SSL_CERT_FILE"),
@@ -104,7 +104,7 @@ COPY = Leave(
 )
 """To make and read copies of our own."""
 
-LAND = Leave(
+LAND = Errand(
     verbs=frozenset(
         "rev-parse remote config init ls-remote fetch read-tree write-tree hash-object update-index cat-file ls-tree "
         "commit-tree push".split()
@@ -122,84 +122,89 @@ LAND = Leave(
 """To push a branch for a person: their settings hold, and what their credential helpers sign in with goes along."""
 
 
-class Silent(BadInput):
-    """Git gave no answer in time, and was ended."""
+class GitTimeout(BadInput):
+    """Git gave no answer in time, so its process was ended."""
 
 
-class Git:
+class GitRunner:
     """Git in one folder, on one errand."""
 
-    def __init__(self, folder: Path, leave: Leave, *, is_bare: bool = False) -> None:
+    def __init__(self, folder: Path, errand: Errand, *, is_bare: bool = False) -> None:
         self.folder = folder
-        self.leave = leave
+        self.errand = errand
         self.is_bare = is_bare
         """The folder is meant to be a bare repository itself; none is ever found by looking around."""
         self.settings: Mapping[str, str] = {}
         """More settings, which nobody sees in a list of processes."""
 
-    def run(self, *words: str, given: bytes = b"", transports: Sequence[str] = (), patience_s: float = 0.0) -> Done:
-        """All that a command says, and how it ended."""
-        limit = patience_s or self.leave.patience_s
-        env = self.environment(transports)
+    def run(
+        self, *words: str, given: bytes = b"", transports: Sequence[str] = (), patience_s: float = 0.0
+    ) -> GitResult:
+        """Run a git command to its end; the result holds its output and exit code."""
+        limit = patience_s or self.errand.patience_s
+        env = self.build_environment(transports)
         try:
             return subprocess.run(  # noqa: S603
-                self.command(words), env=env, input=given, capture_output=True, timeout=limit, check=False
+                self.build_command(words), env=env, input=given, capture_output=True, timeout=limit, check=False
             )
         except subprocess.TimeoutExpired:
-            raise self.silent(words[0], limit) from None
+            raise self.build_timeout(words[0], limit) from None
 
     def ask(self, *words: str) -> str:
-        """A short answer; empty where git has none."""
+        """The output of a git command, stripped; empty where the command fails."""
         done = self.run(*words)
         return "" if done.returncode else os.fsdecode(done.stdout).strip()
 
-    def start(self, *words: str, stdin: IO[bytes] | None = None, stderr: IO[bytes] | None = None) -> "Stream":
-        """A command whose answer is read bit by bit."""
+    def start(self, *words: str, stdin: IO[bytes] | None = None, stderr: IO[bytes] | None = None) -> "GitProcess":
+        """Start a git command whose output is read bit by bit."""
         process = subprocess.Popen(  # noqa: S603
-            self.command(words), env=self.environment(()), stdin=stdin or subprocess.PIPE, stdout=subprocess.PIPE,
+            self.build_command(words),
+            env=self.build_environment(()),
+            stdin=stdin or subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=stderr or subprocess.DEVNULL,
-        )  # fmt: skip
-        return Stream(process, self.leave.patience_s, self.silent(words[0], self.leave.patience_s))
+        )
+        return GitProcess(process, self.errand.patience_s, self.build_timeout(words[0], self.errand.patience_s))
 
-    def command(self, words: Sequence[str]) -> list[str]:
+    def build_command(self, words: Sequence[str]) -> list[str]:
         program = shutil.which("git")
         if program is None:
             raise BadInput("git: not found; install it")
         verb, *rest = words
-        if not self.leave.verbs.intersection((verb, " ".join(words[:2]))):
+        if not self.errand.verbs.intersection((verb, " ".join(words[:2]))):
             raise ValueError(f"git {verb}: not on this errand")
         bare = f"safe.bareRepository={'all' if self.is_bare else 'explicit'}"
-        settings = [word for pair in (*SAFE, *self.leave.settings, bare) for word in ("-c", pair)]
+        settings = [word for pair in (*SAFE_SETTINGS, *self.errand.settings, bare) for word in ("-c", pair)]
         return [program, "-C", str(self.folder), "--no-pager", *settings, verb, *GUARDS.get(verb, ()), *rest]
 
-    def environment(self, transports: Sequence[str]) -> dict[str, str]:
-        """All that git learns of the person's environment, and nothing that a hook told of another repository."""
-        kept = {name: os.environ[name] for name in (*ANYBODYS, *self.leave.passed) if name in os.environ}
+    def build_environment(self, transports: Sequence[str]) -> dict[str, str]:
+        """The variables git gets: few of the person's, and none that a hook set for another repository."""
+        kept = {name: os.environ[name] for name in (*ALWAYS_PASSED, *self.errand.passed) if name in os.environ}
         more = {"GIT_ALLOW_PROTOCOL": ":".join(transports), "GIT_CEILING_DIRECTORIES": str(self.folder.parent)}
         for n, (key, value) in enumerate(self.settings.items()):
             more |= {f"GIT_CONFIG_KEY_{n}": key, f"GIT_CONFIG_VALUE_{n}": value}
-        return kept | QUIET | self.leave.variables | more | {"GIT_CONFIG_COUNT": str(len(self.settings))}
+        return kept | QUIET_VARIABLES | self.errand.variables | more | {"GIT_CONFIG_COUNT": str(len(self.settings))}
 
-    def silent(self, verb: str, seconds: float) -> Silent:
-        return Silent(f"{self.folder}: git gave no answer within {seconds:g} s ({verb})")
+    def build_timeout(self, verb: str, seconds: float) -> GitTimeout:
+        return GitTimeout(f"{self.folder}: git gave no answer within {seconds:g} s ({verb})")
 
 
-class Stream:
-    """A command that is running; whoever leaves it ends it."""
+class GitProcess:
+    """A git command that is running; leaving the `with` block ends it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], patience_s: float, silent: Silent) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], patience_s: float, silent: GitTimeout) -> None:
         assert process.stdout
         self.process = process
         self.patience_s = patience_s
-        self.out = io.BufferedReader(Answers(process.stdout, patience_s, silent), 1 << 16)
+        self.out = io.BufferedReader(TimedPipe(process.stdout, patience_s, silent), 1 << 16)
 
     def write(self, data: bytes) -> None:
         assert self.process.stdin
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
-    def code(self) -> int:
-        """How it ended, once all was read."""
+    def wait_for_exit(self) -> int:
+        """The exit code, once all output was read."""
         try:
             return self.process.wait(self.patience_s)
         except subprocess.TimeoutExpired:
@@ -207,7 +212,7 @@ class Stream:
             return self.process.wait()
 
     def close(self) -> None:
-        """End it, wherever it stands."""
+        """End the process, whatever it is doing."""
         if self.process.poll() is None:
             self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -218,20 +223,20 @@ class Stream:
                 continue
         self.process.wait()
 
-    def __enter__(self) -> "Stream":
+    def __enter__(self) -> "GitProcess":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class Answers(io.RawIOBase):
-    """A pipe from git that is not waited for longer than one has patience."""
+class TimedPipe(io.RawIOBase):
+    """A pipe from git that raises `GitTimeout` instead of waiting for ever."""
 
-    def __init__(self, pipe: IO[bytes], patience_s: float, silent: Silent) -> None:
+    def __init__(self, pipe: IO[bytes], patience_s: float, silent: GitTimeout) -> None:
         self.pipe = pipe
         self.patience_s = patience_s
-        self.silent = silent
+        self.build_timeout = silent
         self.left_s = MOST_WAITED_S
 
     def readable(self) -> bool:
@@ -242,48 +247,48 @@ class Answers(io.RawIOBase):
         with selectors.DefaultSelector() as selector:
             selector.register(self.pipe, selectors.EVENT_READ)
             if not selector.select(min(self.patience_s, self.left_s)):
-                raise self.silent
+                raise self.build_timeout
         self.left_s -= time.monotonic() - began
         return os.readv(self.pipe.fileno(), [buffer])
 
 
-class Home(Struct, frozen=True):
-    """Where a repository lies."""
+class RepositoryHome(Struct, frozen=True):
+    """The folder of a repository, and whether it is a bare one."""
 
     folder: Path
     is_bare: bool
 
 
-def home_of(path: Path, *, may_be_bare: bool = False) -> Home | None:
-    """The folder around a path that is a repository's.
+def find_repository(path: Path, *, may_be_bare: bool = False) -> RepositoryHome | None:
+    """The repository that a path is in; `None` where there is none.
 
     A bare repository is none unless the path itself is meant to be one: it may lie as ordinary files in a clone, with
     settings that somebody else wrote.
     """
     here = Path(os.path.realpath(path))
     for one in (here, *here.parents):
-        if (one / ".git").is_file() or holds(one / ".git"):
-            return Home(one, is_bare=False)
-        if holds(one) and may_be_bare and one == here:
-            return Home(one, is_bare=True)
-        if holds(one):
+        if (one / ".git").is_file() or is_git_folder(one / ".git"):
+            return RepositoryHome(one, is_bare=False)
+        if is_git_folder(one) and may_be_bare and one == here:
+            return RepositoryHome(one, is_bare=True)
+        if is_git_folder(one):
             raise BadInput(f"{one}: a bare git repository is only read where you name it with --repo")
     return None
 
 
-def holds(folder: Path) -> bool:
-    """Whether a folder looks like what git keeps."""
-    return all(os.path.lexists(folder / name) for name in OF_A_REPOSITORY)
+def is_git_folder(folder: Path) -> bool:
+    """Whether a folder holds the files that every git folder has."""
+    return all(os.path.lexists(folder / name) for name in REPOSITORY_FILES)
 
 
-def transport_of(url: str) -> str:
-    """How git would get to an address; an error for one whose address is a command."""
+def find_transport(url: str) -> str:
+    """The transport git would use for an address; an address that is a command is an error."""
     scheme, double, _ = url.partition("::")
     if not double or "/" in scheme:
         scheme, has_scheme, _ = url.partition("://")
         before, colon, _ = url.partition(":")
         is_ssh = bool(colon) and "/" not in before
         scheme = scheme if has_scheme else "ssh" if is_ssh else "file"
-    if scheme in EVIL:
+    if scheme in COMMAND_TRANSPORTS:
         raise BadInput(f"{scheme}:: names a command, not an address; give one that begins with https:// or ssh://")
     return scheme.removeprefix("git+").removesuffix("+git").replace("ssh+git", "ssh")
