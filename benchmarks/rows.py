@@ -37,9 +37,9 @@ def decode_row(paths: list[Path]) -> int:
     import msgspec
 
     from assay.pipeline.lines import Lines
-    from assay.sources import sources
+    from assay.sources import load_sources
 
-    known = [(one, msgspec.json.Decoder(one.Record).decode) for one in sources().values()]
+    known = [(one, msgspec.json.Decoder(one.Record).decode) for one in load_sources().values()]
     usage: dict[object, object] = {}
     for path in paths:
         with path.open("rb", buffering=0) as file:

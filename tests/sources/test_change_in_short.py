@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sources.codex.patches import in_changes, in_patch
+from assay.sources.codex.tools import parse_changes, parse_patch
 from assay.types.change import LONGEST, MOST, MOST_LINES, in_short, of_file
 from tests.make import Record, answer, assistant, calling, patch, turns, user, written
 
@@ -52,12 +52,12 @@ def test_of_a_file_that_was_written_it_is_the_head():
     ],
 )
 def test_codex_reports_are_kept_in_short(change: Record, expected: str):
-    assert [edit.text for edit in in_changes({PATH: change})] == [expected]
+    assert [edit.text for edit in parse_changes({PATH: change})] == [expected]
 
 
 def test_a_codex_patch_is_kept_file_by_file():
     text = "*** Begin Patch\n*** Update File: a\n@@\n x\n-old\n+new\n*** Add File: b\n+first\n*** End Patch"
-    assert [edit.text for edit in in_patch(text)] == ["-old\n+new", "+first"]
+    assert [edit.text for edit in parse_patch(text)] == ["-old\n+new", "+first"]
 
 
 # --- how short --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from assay.sources import codex
-from assay.sources.codex.prompts import spoken
+from assay.sources.codex.reader import find_person_words
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Usage
 from tests.tables import each_row
 
@@ -276,4 +276,4 @@ def test_a_search_told_twice_is_one_call() -> None:
     ],
 )
 def test_what_the_client_wrapped_around_a_request_is_not_the_request(written: str, said: str | None):
-    assert spoken(written) == (said or written.strip())
+    assert find_person_words(written) == (said or written.strip())

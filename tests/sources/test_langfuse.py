@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from assay.langfuse.observations import each_once, in_order, trace_root, v2_record, v3_record
 from assay.sessions.turns import Builder
 from assay.sources import langfuse
-from assay.sources.langfuse.records import Record
-from assay.sources.langfuse.spending import usage_of
+from assay.sources.langfuse.records import Record, to_usage
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
 from tests.langfuse.make_observations import (
     calling,
@@ -367,7 +366,7 @@ USAGES = [
 
 @each_row(("given_", "spent"), USAGES)
 def test_tokens_are_found_under_all_their_names(given_, spent):
-    assert usage_of(given_) == spent
+    assert to_usage(given_) == spent
 
 
 # --- whatever comes -------------------------------------------------------------------------------------

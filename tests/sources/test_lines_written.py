@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from assay.reports.machine import in_full
 from assay.sources import codex
-from assay.sources.claude_code.records import Hunk, ToolOutcome
-from assay.sources.claude_code.tools import asked_edits, made_edits, read_input
-from assay.sources.codex.patches import in_changes, in_patch, in_shell
+from assay.sources.claude_code.records import PatchHunk, ToolOutcome
+from assay.sources.claude_code.tools import list_asked_edits, list_made_edits, parse_input
+from assay.sources.codex.tools import find_shell_patch, parse_changes, parse_patch
 from assay.types import Call, Edit, Result
 from assay.types.lines import SIZE, packed
 from tests.make import Record, answer, assistant, calling, echo, patch, stamped, turns, user, written
@@ -123,11 +123,11 @@ IN_PATCH = [
 
 
 def test_a_codex_patch_says_its_lines() -> None:
-    assert lines(in_patch(PATCH)) == IN_PATCH
+    assert lines(parse_patch(PATCH)) == IN_PATCH
 
 
 def test_a_codex_patch_inside_a_shell_command_does_too() -> None:
-    assert lines(in_shell(f"apply_patch <<'EOF'\n{PATCH}EOF\n")) == IN_PATCH
+    assert lines(find_shell_patch(f"apply_patch <<'EOF'\n{PATCH}EOF\n")) == IN_PATCH
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_codex_patch_inside_a_shell_command_does_too() -> None:
     ],
 )
 def test_codex_reports_the_lines_it_changed(change: Record, expected: tuple[str, str]) -> None:
-    assert lines(in_changes({"/till/price.py": change})) == [pair(*expected)]
+    assert lines(parse_changes({"/till/price.py": change})) == [pair(*expected)]
 
 
 def test_what_codex_reports_replaces_what_the_patch_said() -> None:
@@ -191,12 +191,14 @@ def test_there_are_never_more_hashes_than_lines(one: str, other: str) -> None:
         {"file_path": PATH, "content": one},
         {"file_path": PATH, "edits": [{"old_string": one, "new_string": other}, {"old_string": other}]},
     ]
-    found = [edit for given in asked for edit in asked_edits(read_input(msgspec.Raw(json.dumps(given).encode())))]
+    found = [edit for given in asked for edit in list_asked_edits(parse_input(msgspec.Raw(json.dumps(given).encode())))]
     content = msgspec.Raw(json.dumps(one).encode())
-    found += made_edits(ToolOutcome(type="create", filePath=PATH, content=content, structuredPatch=[])) or ()
-    found += made_edits(ToolOutcome(filePath=PATH, structuredPatch=[Hunk(lines=[f"+{one}", f"-{other}"])])) or ()
-    found += in_patch(f"*** Begin Patch\n*** Add File: a\n{one}\n*** Update File: b\n{other}")
-    found += in_changes({"a": {"type": "add", "content": one}, "b": {"type": "update", "unified_diff": other}})
+    found += list_made_edits(ToolOutcome(type="create", filePath=PATH, content=content, structuredPatch=[])) or ()
+    found += (
+        list_made_edits(ToolOutcome(filePath=PATH, structuredPatch=[PatchHunk(lines=[f"+{one}", f"-{other}"])])) or ()
+    )
+    found += parse_patch(f"*** Begin Patch\n*** Add File: a\n{one}\n*** Update File: b\n{other}")
+    found += parse_changes({"a": {"type": "add", "content": one}, "b": {"type": "update", "unified_diff": other}})
     assert len(found) >= 8
     assert all(map(fits, found))
 

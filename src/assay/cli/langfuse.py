@@ -52,7 +52,7 @@ from assay.pipeline.scoring import kept_only, score_store
 from assay.pipeline.spending import size
 from assay.reports.safe import encoded, many, one_line, safe
 from assay.scores import profiles
-from assay.sources import source
+from assay.sources import find_source
 from assay.stores.sql import Store, open_store
 from assay.stores.sql.written import Where
 from assay.types.quality import Profile as Dimensions
@@ -164,7 +164,7 @@ def which(sessions: list[str] | None, since: str | None, into: Path | None, what
     """What was asked for, made exact."""
     if not sessions and not since:
         raise BadInput(f"say what to {what}: ids of sessions, or --since 7d")
-    folder = into or source("langfuse").roots(os.environ, Path.home())[0]
+    folder = into or find_source("langfuse").roots(os.environ, Path.home())[0]
     return Asked(ids=dict.fromkeys(sessions or ()), since=moment(since, "--since"), folder=folder)
 
 

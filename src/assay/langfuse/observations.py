@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.sources.langfuse.records import END, Record, number, rows, table, word
+from assay.sources.langfuse.records import END, Record, to_count
+from assay.types.value import to_list, to_table, to_text
 
 DIGITS = re.compile(r"(\d+)")
 ADOPTING = frozenset({"SPAN", "AGENT", "CHAIN"})
@@ -34,29 +35,29 @@ def v3_record(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
 
 def record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
     """The parts of a row that sessions are read from."""
-    of, trace, at = word(row.get("id")), word(row.get("traceId")), word(row.get("startTime"))
+    of, trace, at = to_text(row.get("id")), to_text(row.get("traceId")), to_text(row.get("startTime"))
     if not of or not at:
         return None
-    usage = table(row.get("usageDetails")) or table(row.get("usage"))
+    usage = to_table(row.get("usageDetails")) or to_table(row.get("usage"))
     return Record(
-        type=word(row.get("type")),
+        type=to_text(row.get("type")),
         trace=trace or of,
-        trace_name=word(row.get("traceName")),
+        trace_name=to_text(row.get("traceName")),
         id=of,
-        parent=word(row.get("parentObservationId")),
-        name=word(row.get("name")),
+        parent=to_text(row.get("parentObservationId")),
+        name=to_text(row.get("name")),
         at=at,
-        ended_at=word(row.get("endTime")),
-        level=word(row.get("level")) if row.get("level") != "DEFAULT" else "",
-        said=word(row.get("statusMessage")),
-        model=word(row.get("model")) or word(row.get("providedModelName")),
-        usage={key: count for key, value in usage.items() if (count := number(value))},
+        ended_at=to_text(row.get("endTime")),
+        level=to_text(row.get("level")) if row.get("level") != "DEFAULT" else "",
+        said=to_text(row.get("statusMessage")),
+        model=to_text(row.get("model")) or to_text(row.get("providedModelName")),
+        usage={key: count for key, value in usage.items() if (count := to_count(value))},
         input=given,
         output=gave,
-        metadata=useful(table(read_text(row.get("metadata")))),
-        tags=tuple(tag for tag in rows(row.get("tags")) if isinstance(tag, str)),
-        version=word(row.get("version")),
-        user=word(row.get("userId")),
+        metadata=useful(to_table(read_text(row.get("metadata")))),
+        tags=tuple(tag for tag in to_list(row.get("tags")) if isinstance(tag, str)),
+        version=to_text(row.get("version")),
+        user=to_text(row.get("userId")),
     )
 
 
@@ -80,7 +81,7 @@ def trace_root(trace: dict[str, Any], found: Sequence[Record]) -> Record | None:
     orphans = [one for one in found if not one.parent]
     has_root = len(orphans) == 1 and (orphans[0].type in ADOPTING or len(found) == 1)
     given, gave = trace.get("input"), trace.get("output")
-    of = word(trace.get("id"))
+    of = to_text(trace.get("id"))
     if has_root or not of or (given is None and gave is None and found):
         return None
     for one in orphans:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from assay.http import Busy, Garbled, NotThere, Refused, RemoteError, Unreachable, decoded
 from assay.langfuse.client import GENERAL, LEGACY, Client, Generation
 from assay.langfuse.observations import trace_root, v2_record, v3_record
-from assay.sources.langfuse.records import Record, word
+from assay.sources.langfuse.records import Record
+from assay.types.value import to_text
 
 V2, OBSERVATIONS, TRACES, SESSIONS = (
     f"/api/public/{path}" for path in ("v2/observations", "observations", "traces", "sessions")
@@ -93,7 +94,7 @@ def modern_sessions(client: Client, since: str) -> list[str]:
     asked = {"fromStartTime": since, "fields": "core,basic"}
     rows = list(pages(client, asked, ROWS_WITHOUT_TEXT))
     rows.sort(key=lambda row: str(row.get("startTime")))
-    return list(dict.fromkeys(found for row in rows if (found := word(row.get("sessionId")))))
+    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("sessionId")))))
 
 
 def numbered(client: Client, path: str, asked: dict[str, str], limit: int) -> Iterator[dict[str, Any]]:
@@ -120,4 +121,4 @@ def legacy(client: Client, session: str) -> Iterator[Record]:
 def legacy_sessions(client: Client, since: str) -> list[str]:
     rows = list(numbered(client, SESSIONS, {"fromTimestamp": since}, LEGACY_ROWS))
     rows.sort(key=lambda row: str(row.get("createdAt")))
-    return list(dict.fromkeys(found for row in rows if (found := word(row.get("id")))))
+    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("id")))))

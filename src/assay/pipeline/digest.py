@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from assay.pipeline.decode import Fast, Malformed, patient
 from assay.pipeline.lines import Lines
 from assay.sessions.turns import Builder, Tally
-from assay.sources import Reads, Source, source, sources
+from assay.sources import Source, SourceReader, find_source, load_sources
 from assay.types import Part, Place, Skipped, Turn
 
 HEAD = 64 << 10
@@ -72,21 +72,21 @@ def digest(path: Path, before: Digest | None = None) -> Digest:
         stat = os.fstat(file.fileno())
         place = Place(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
         if before is not None and before.source and can_continue(file, before, place):
-            return Reading(file, source(before.source), before).run(place)
+            return Reading(file, find_source(before.source), before).run(place)
         file.seek(0)
         head = file.read(HEAD)
         file.seek(0)
         name = claimed(head)
         if not name:
             return not_a_transcript(file, head, place)
-        return Reading(file, source(name), Digest(source=name)).run(place)
+        return Reading(file, find_source(name), Digest(source=name)).run(place)
 
 
 def can_continue(file: FileIO, before: Digest, now: Place) -> bool:
     """Whether the file only grew since, and is read in the same way; a rewrite may well keep the size."""
     old = before.place
     return (
-        before.version == source(before.source).VERSION
+        before.version == find_source(before.source).VERSION
         and now.inode == old.inode
         and (now.size > old.size or (now.size, now.mtime_ns) == (old.size, old.mtime_ns))
         and anchor(file, old.offset) == old.anchor
@@ -105,7 +105,7 @@ def anchor(file: FileIO, offset: int) -> bytes:
 
 def claimed(head: bytes) -> str:
     """Name of the source whose format a file that begins so has."""
-    return next((name for name, one in sources().items() if one.claims(head)), "")
+    return next((name for name, one in load_sources().items() if one.claims(head)), "")
 
 
 def not_a_transcript(file: FileIO, head: bytes, place: Place) -> Digest:
@@ -139,7 +139,7 @@ def kind_of(head: bytes) -> str:
 @cache
 def decoder(name: str) -> msgspec.json.Decoder[object]:
     """The fast decoder of a source's records."""
-    return msgspec.json.Decoder(source(name).Record)
+    return msgspec.json.Decoder(find_source(name).Record)
 
 
 class Reading:
@@ -149,7 +149,7 @@ class Reading:
         self.file = file
         self.source = source_
         self.before = before
-        self.reader: Reads = source_.Reader()
+        self.reader: SourceReader = source_.Reader()
         tally = None
         if before.state:
             memory = msgspec.msgpack.decode(before.state, type=Memory)

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.sources import sources
+from assay.sources import load_sources
 
 ENDING = ".jsonl"
 
@@ -35,7 +35,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 def usual_roots(env: Mapping[str, str], home: Path) -> dict[str, list[Path]]:
     """Where each agent keeps its transcripts."""
-    return {one.AGENT: one.roots(env, home) for one in sources().values()}
+    return {one.AGENT: one.roots(env, home) for one in load_sources().values()}
 
 
 def discover(paths: Sequence[Path]) -> Found:

@@ -12,7 +12,7 @@ from assay import facts, sessions
 from assay.pipeline.digest import Counts, Digest, digest
 from assay.sessions.join import Piece, join, keys
 from assay.sessions.turns import first_words
-from assay.sources import source
+from assay.sources import find_source
 from assay.types import Part, Scanned, Turn
 
 ENCODE = msgspec.msgpack.Encoder().encode
@@ -79,7 +79,7 @@ def restored(before: Scanned) -> Digest:
     """What was kept of a file, as a digest to go on from."""
     return Digest(
         source=before.source,
-        version=source(before.source).VERSION,
+        version=find_source(before.source).VERSION,
         place=before.place,
         counts=Counts(read=before.lines_read, skipped=before.lines_skipped),
         skips=before.skips,
@@ -93,7 +93,7 @@ def restored(before: Scanned) -> Digest:
 
 def version(name: str) -> str:
     """Changes when the file would be read, its turns folded or its facts established in another way."""
-    read_by = f"{name}@{source(name).VERSION}" if name else "none"
+    read_by = f"{name}@{find_source(name).VERSION}" if name else "none"
     return f"{read_by};sessions@{sessions.VERSION};{facts.version()}"
 
 

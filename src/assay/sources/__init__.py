@@ -10,7 +10,13 @@ A source is a module or package here (or an entry point `assay.sources`) with
   All it remembers between records is in its fields, so that reading can stop after any line and
   go on in another process.
 
-Takes bytes that are already decoded; gives `assay.types` events; imports only types, errors and plugins.
+The sources that come along:
+
+- `claude_code`: Claude Code transcripts;
+- `codex`: Codex rollouts;
+- `langfuse`: sessions that `assay langfuse` pulled.
+
+Takes records that are already decoded; gives `assay.types` events; imports only types, errors and plugins.
 Sources do not know each other.
 """
 
@@ -22,35 +28,35 @@ from assay.plugins import find, names
 from assay.types import Emit
 
 
-class Reads(Protocol):
-    """The part of a `Reader` that the pipeline uses."""
+class SourceReader(Protocol):
+    """What the pipeline uses of a source's `Reader`."""
 
     unknown: dict[str, int]
 
     def take(self, record: Any, emit: Emit) -> None:
-        """Turn one record into events."""
+        """Emit the events of the next record."""
 
 
 class Source(Protocol):
-    """What a module in this room offers."""
+    """The contract: what every module in this room offers."""
 
     AGENT: str
     VERSION: int
     Record: Any
-    Reader: type[Reads]
+    Reader: type[SourceReader]
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
         """Folders in which the agent keeps its transcripts."""
 
     def claims(self, head: bytes) -> bool:
-        """Whether a file that begins so is ours."""
+        """Whether a file that begins with these bytes is in this source's format."""
 
 
-def source(name: str) -> Source:
-    """The source called `name`."""
+def find_source(name: str) -> Source:
+    """The source of this name, or an error that lists those there are."""
     return cast(Source, find("sources", name))
 
 
-def sources() -> dict[str, Source]:
-    """All sources by name."""
-    return {name: source(name) for name in names("sources")}
+def load_sources() -> dict[str, Source]:
+    """All sources, by name."""
+    return {name: find_source(name) for name in names("sources")}

@@ -50,6 +50,19 @@ def unpacked(hashes: bytes) -> "array[int]":
     return found
 
 
+def find_changed_lines(old: str, new: str) -> tuple[list[str], list[str]]:
+    """Lines added and removed, without those that both texts begin and end with."""
+    before, after = old.splitlines(), new.splitlines()
+    shared = 0
+    shortest = min(len(before), len(after))
+    while shared < shortest and before[shared] == after[shared]:
+        shared += 1
+    tail = 0
+    while tail < shortest - shared and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return after[shared : len(after) - tail], before[shared : len(before) - tail]
+
+
 def _text(text: bytes) -> bytes:
     return b"".join(map(_digest, text.translate(None, WHITE).split(b"\n")))
 

@@ -1,7 +1,7 @@
 """What every value is made of."""
 
 from hashlib import blake2b
-from typing import NewType
+from typing import Any, NewType
 
 from msgspec import Struct
 
@@ -25,3 +25,21 @@ def key_of(identity: str) -> int:
     """A 64-bit key: equal for equal identities, in every file and on every machine."""
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
+
+
+# --- JSON of which nobody knows the shape -----------------------------------------------------
+
+
+def to_text(value: Any) -> str:
+    """The value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def to_table(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def to_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []

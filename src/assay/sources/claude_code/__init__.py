@@ -1,4 +1,12 @@
-"""Claude Code transcripts: `~/.claude/projects/<folder>/<session id>.jsonl`, sub-agents beside them."""
+"""Claude Code transcripts: `~/.claude/projects/<folder>/<session id>.jsonl`, sub-agents beside them.
+
+- `records`: what is read of a line;
+- `reader`: records to events;
+- `prompts`: which records a person wrote, and what they said;
+- `tools`: tool calls and their results.
+
+Takes records, gives the events of `assay.types`; imports nothing else of ours.
+"""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +38,7 @@ def roots(env: Mapping[str, str], home: Path) -> list[Path]:
 
 
 def claims(head: bytes) -> bool:
-    """Claude Code's envelope on one of its record types, in the first line that has any."""
+    """Whether the first line that has a record type has Claude Code's envelope too."""
     for line in head.split(b"\n")[:20]:
         if line.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and TYPE.search(line) and ENVELOPE.search(line):
             return b'"payload"' not in line[:200] or b'"sessionId"' in line

@@ -7,12 +7,12 @@ in real files of versions 1.0.88 to 2.1.325.
 
 import re
 
-from assay.sources.claude_code.records import Block, Record
+from assay.sources.claude_code.records import MessageBlock, Record
 from assay.types import PromptKind
 
 INTERRUPTED = "[Request interrupted by user"
 PLAN = "Implement the following plan:"
-SAID = re.compile(r"(?:To tell you how to proceed, )?the user said:\s*", re.IGNORECASE)
+PERSON_SAID = re.compile(r"(?:To tell you how to proceed, )?the user said:\s*", re.IGNORECASE)
 AFTER_SAID = re.compile(r"\n\nNote: The user.s next message may contain")
 CLARIFY = "The user wants to clarify these questions"
 ANSWER = re.compile(r"Answer:[ \t]*(\S.*)")
@@ -57,11 +57,11 @@ CLIENT_COMMANDS = frozenset(
 )
 """Slash commands that set up the client and ask nothing of the agent."""
 
-Said = tuple[PromptKind, str]
+PromptText = tuple[PromptKind, str]
 
 
-def from_text(text: str) -> Said | None:
-    """The prompt in a record's text, or `None` where a machine wrote it."""
+def from_text(text: str) -> PromptText | None:
+    """Kind and words of the prompt in a record's text; `None` where a machine wrote it."""
     tag = TAG.match(text)
     while tag and tag[1] in WRAPPED:
         close = text.find(f"</{tag[1]}>", tag.end())
@@ -81,24 +81,24 @@ def from_text(text: str) -> Said | None:
     return "typed", text
 
 
-def from_command(text: str) -> Said | None:
+def from_command(text: str) -> PromptText | None:
     """The request in a slash command; `None` for one that only steers the client."""
-    name = command_name(text)
+    name = find_command_name(text)
     if not name or name in CLIENT_COMMANDS:
         return None
     args = ARGS.search(text)
     return "command", f"/{name} {args[1].strip() if args else ''}".strip()
 
 
-def command_name(text: str) -> str:
-    """Name of the slash command in a text, without its slash."""
+def find_command_name(text: str) -> str:
+    """The name of the slash command in a text, without its slash."""
     found = NAME.search(text)
     return found[1].lstrip("/").strip() if found else ""
 
 
-def from_rejection(text: str) -> Said | None:
+def from_rejection(text: str) -> PromptText | None:
     """The person's words inside a rejected tool call."""
-    found = SAID.search(text)
+    found = PERSON_SAID.search(text)
     if not found:
         return None
     words = AFTER_SAID.split(text[found.end() :])[0].strip()
@@ -116,24 +116,24 @@ def is_by_machine(record: Record) -> bool:
     return record.promptSource == "system"
 
 
-def joined(blocks: list[Block]) -> str:
-    """The person's text of a list of blocks; blocks of injected context are dropped."""
+def join_text_blocks(blocks: list[MessageBlock]) -> str:
+    """The person's text of a list of blocks, without injected context."""
     kept = []
     for block in blocks:
         tag = TAG.match(block.text) if block.type == "text" else None
-        if block.type == "text" and not (tag and tag[1] in WRAPPED and is_closed(block.text, tag[1])):
+        if block.type == "text" and not (tag and tag[1] in WRAPPED and is_one_tag(block.text, tag[1])):
             kept.append(block.text)
     return "\n".join(kept)
 
 
-def is_closed(text: str, tag: str) -> bool:
-    """Whether the text is one tag and nothing behind it."""
+def is_one_tag(text: str, tag: str) -> bool:
+    """Whether a text is one tag and nothing behind it."""
     close = f"</{tag}>"
     end = text.find(close)
     return end >= 0 and not text[end + len(close) :].strip()
 
 
-def previous_stream(plan: str) -> str:
-    """Vendor id of the stream an accepted plan names as its origin."""
+def find_previous_stream(plan: str) -> str:
+    """Vendor id of the stream that an accepted plan names as its origin; empty for none."""
     found = PREVIOUS.search(plan)
     return found[1] if found else ""

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.sources.claude_code import prompts, tools
-from assay.sources.claude_code.records import Block, Echo, Message, Record, TokenUsage, ToolOutcome
+from assay.sources.claude_code.records import ClaudeMessage, Echo, MessageBlock, Record, TokenUsage, ToolOutcome
 from assay.types import About, Emit, Mark, MarkKind, Prompt, Reply, Spend, Usage, key_of
 
 QUIET = frozenset(
@@ -31,8 +31,8 @@ IMPOSSIBLE = 1 << 40
 CLEAR = re.compile(r"\s*(?:<command-message>[^<]*</command-message>\s*)?<command-name>\s*/clear\s*</command-name>")
 
 
-class Waiting(Struct):
-    """A prompt typed while the agent worked, not yet taken up."""
+class QueuedPrompt(Struct):
+    """A prompt that was typed while the agent worked, and not taken up yet."""
 
     at: str
     text: str
@@ -56,14 +56,14 @@ class Reader(Struct):
     message_key: int = 0
     usage: tuple[int, int, int] | None = None
     """Tokens last reported for that message: one message stands in several records."""
-    queue: list[Waiting] = []
+    queue: list[QueuedPrompt] = []
     handed_over: list[str] = []
     """Texts that left the queue and will arrive as records of their own."""
     steered: list[tuple[str, str]] = []
     """How and with which text queued prompts were delivered, in case another record repeats them."""
 
     def take(self, record: Record, emit: Emit) -> None:
-        """Turn one record into events."""
+        """Emit the events of the next record."""
         kind = record.type
         if not self.began_at and record.timestamp:
             self.began_at = record.timestamp
@@ -75,24 +75,24 @@ class Reader(Struct):
             or record.version != self.version
             or not self.is_begun
         ) and kind in PLACED:
-            self.place(record, emit)
+            self.read_place(record, emit)
         if kind == "assistant":
-            self.assistant(record, emit)
+            self.read_assistant(record, emit)
         elif kind == "user":
-            self.user(record, emit)
+            self.read_user(record, emit)
         elif kind == "progress":
-            self.progress(record, emit)
+            self.read_progress(record, emit)
         elif kind == "system":
-            self.system(record, emit)
+            self.read_system(record, emit)
         elif kind == "queue-operation":
-            self.queued(record, emit)
+            self.read_queue_operation(record, emit)
         elif kind == "attachment":
-            self.attached(record, emit)
+            self.read_attachment(record, emit)
         else:
-            self.other(record, emit)
+            self.read_other(record, emit)
 
-    def place(self, record: Record, emit: Emit) -> None:
-        """Where and as what the record was written, when that changed."""
+    def read_place(self, record: Record, emit: Emit) -> None:
+        """Emit where and as what the record was written."""
         if not self.is_begun and record.type in ("assistant", "user"):
             self.is_begun = True
             self.by = (record.agentId or "sidechain") if record.isSidechain else ""
@@ -110,20 +110,20 @@ class Reader(Struct):
             )
         )
 
-    def assistant(self, record: Record, emit: Emit) -> None:
-        """A block of the model's answer, or an API error in its clothes."""
+    def read_assistant(self, record: Record, emit: Emit) -> None:
+        """A block of the model's answer, or an API error written as one."""
         message = record.message
         if message is None:
             return
         at = record.timestamp or ""
         if record.isApiErrorMessage or message.model == "<synthetic>":
             if record.isApiErrorMessage:
-                emit(Mark(kind="api_error", at=at, detail=plain_text(record.error)))
+                emit(Mark(kind="api_error", at=at, detail=decode_text(record.error)))
             return
         by = (record.agentId or "sidechain") if record.isSidechain else ""
-        self.said(message, at, record.uuid or "", by, emit)
+        self.read_response(message, at, record.uuid or "", by, emit)
 
-    def said(self, message: Message, at: str, uuid: str, by: str, emit: Emit) -> None:
+    def read_response(self, message: ClaudeMessage, at: str, uuid: str, by: str, emit: Emit) -> None:
         """What one record adds to a model response: tokens, words, calls."""
         name = message.id or uuid
         if name != self.message_id:
@@ -133,7 +133,7 @@ class Reader(Struct):
         if usage is not None:
             known = (usage.output_tokens, usage.input_tokens, usage.cache_read_input_tokens)
             if known != self.usage:
-                spent = usage_of(usage)
+                spent = to_usage(usage)
                 self.usage = (spent.output, spent.input, spent.cache_read)
                 emit(Spend(at=at, key=key, model=message.model or "", usage=spent, by=by))
         if isinstance(message.content, str):
@@ -142,28 +142,28 @@ class Reader(Struct):
             return
         for block in message.content or ():
             if block.type == "tool_use":
-                emit(tools.call(block, at, key, by))
+                emit(tools.build_call(block, at, key, by))
             elif block.type == "text" and block.text and not by:
                 emit(Reply(at=at, text=block.text))
 
-    def user(self, record: Record, emit: Emit) -> None:
-        """Tool results, or a prompt, or neither."""
+    def read_user(self, record: Record, emit: Emit) -> None:
+        """Tool results, a prompt, or neither."""
         message = record.message
         if message is None:
             return
         blocks = message.content if isinstance(message.content, list) else []
         results = [block for block in blocks if block.type == "tool_result"]
         if results:
-            self.results(results, record, emit)
+            self.read_results(results, record, emit)
             return
-        text = message.content if isinstance(message.content, str) else prompts.joined(blocks)
+        text = message.content if isinstance(message.content, str) else prompts.join_text_blocks(blocks)
         if record.isSidechain:
             if text.strip() == "Warmup":
                 emit(About(is_warmup=True))
             return
         at = record.timestamp or ""
-        self.arrived(text)
-        if mark := mark_in(text):
+        self.forget_arrival(text)
+        if mark := find_mark(text):
             emit(Mark(kind=mark, at=at))
             return
         if record.isCompactSummary:
@@ -175,10 +175,10 @@ class Reader(Struct):
         images = sum(block.type == "image" for block in blocks)
         said = prompts.from_text(text) or (("typed", "[image]") if images and not text.strip() else None)
         if said:
-            self.prompt(said, record, images, emit)
+            self.emit_prompt(said, record, images, emit)
 
-    def prompt(self, said: prompts.Said, record: Record, images: int, emit: Emit) -> None:
-        """A person's prompt, unless it was already taken up from the queue."""
+    def emit_prompt(self, said: prompts.PromptText, record: Record, images: int, emit: Emit) -> None:
+        """Emit a person's prompt, unless it was already taken up from the queue."""
         kind, text = said
         known = next((one for one in self.steered if one[1] == text), None)
         self.steered = []  # what is repeated is repeated at once
@@ -191,44 +191,44 @@ class Reader(Struct):
                 key=key_of(record.uuid or f"{record.timestamp}{text}"),
                 kind=kind,
                 images=images,
-                previous=prompts.previous_stream(text) if kind == "plan" else "",
+                previous=prompts.find_previous_stream(text) if kind == "plan" else "",
             )
         )
 
-    def results(self, blocks: list[Block], record: Record, emit: Emit) -> None:
+    def read_results(self, blocks: list[MessageBlock], record: Record, emit: Emit) -> None:
         """How calls ended, and what the person said while rejecting one."""
         at = record.timestamp or ""
         for block in blocks:
-            ended = tools.result(block, at, record.toolUseResult, record.toolDenialKind or "")
+            ended = tools.build_result(block, at, record.toolUseResult, record.toolDenialKind or "")
             emit(ended)
             if isinstance(record.toolUseResult, ToolOutcome):
-                opened = tools.git_report(record.toolUseResult).pr_url
+                opened = tools.parse_git_report(record.toolUseResult).pr_url
                 if opened:
                     emit(Mark(kind="pr", at=at, detail=opened))
             said = prompts.from_rejection(ended.output) if ended.status == "rejected" else None
             if said and not record.isSidechain:
-                self.prompt(said, record, 0, emit)
+                self.emit_prompt(said, record, 0, emit)
 
-    def progress(self, record: Record, emit: Emit) -> None:
+    def read_progress(self, record: Record, emit: Emit) -> None:
         """A sub-agent's record that its parent echoes (2.1.11 to 2.1.83); other progress is noise."""
         state = record.data
         if state is None or state.type != "agent_progress" or state.message is None:
             return
-        self.echo(state.message, state.agentId or "sidechain", emit)
+        self.read_echo(state.message, state.agentId or "sidechain", emit)
 
-    def echo(self, echo: Echo, by: str, emit: Emit) -> None:
-        """Calls, results and tokens of the echoed record."""
+    def read_echo(self, echo: Echo, by: str, emit: Emit) -> None:
+        """Calls, results and tokens of an echoed record."""
         message = echo.message
         if message is None:
             return
         if echo.type == "assistant" and message.model != "<synthetic>":
-            self.said(message, echo.timestamp, echo.uuid, by, emit)
+            self.read_response(message, echo.timestamp, echo.uuid, by, emit)
         elif echo.type == "user" and isinstance(message.content, list):
             for block in message.content:
                 if block.type == "tool_result":
-                    emit(tools.result(block, echo.timestamp, echo.toolUseResult, ""))
+                    emit(tools.build_result(block, echo.timestamp, echo.toolUseResult, ""))
 
-    def system(self, record: Record, emit: Emit) -> None:
+    def read_system(self, record: Record, emit: Emit) -> None:
         """Compactions, retries and slash commands of the client."""
         at = record.timestamp or ""
         if record.subtype == "compact_boundary":
@@ -238,34 +238,34 @@ class Reader(Struct):
         elif record.subtype == "api_error":
             emit(Mark(kind="retry", at=at))
         elif record.subtype == "local_command":
-            if CLEAR.match(plain_text(record.content)):
+            if CLEAR.match(decode_text(record.content)):
                 emit(Mark(kind="clear", at=at))
         elif record.subtype not in QUIET_SYSTEM:
-            self.not_understood(f"system/{record.subtype}")
+            self.count_unknown(f"system/{record.subtype}")
 
-    def queued(self, record: Record, emit: Emit) -> None:
-        """Prompts typed while the agent worked.
+    def read_queue_operation(self, record: Record, emit: Emit) -> None:
+        """Prompts that are typed while the agent works.
 
         `dequeue` hands one over as an ordinary user record, `popAll` puts them back into the
         prompt box; `remove` means it was delivered in mid-turn, and then it is written nowhere else.
         """
-        text = plain_text(record.content)
+        text = decode_text(record.content)
         if record.operation == "enqueue":
-            self.queue.append(Waiting(at=record.timestamp or "", text=text))
+            self.queue.append(QueuedPrompt(at=record.timestamp or "", text=text))
         elif record.operation == "popAll":
             self.queue.clear()
         elif record.operation in ("dequeue", "remove") and self.queue:
             found = next((n for n, one in enumerate(self.queue) if text and one.text == text), 0)
             waiting = self.queue.pop(found)
             if record.operation == "remove":
-                self.steer("queue", waiting, emit)
+                self.emit_queued_prompt("queue", waiting, emit)
             else:
                 self.handed_over = [*self.handed_over[-9:], waiting.text]
         elif record.operation not in ("dequeue", "remove"):
-            self.not_understood(f"queue-operation/{record.operation}")
+            self.count_unknown(f"queue-operation/{record.operation}")
 
-    def arrived(self, text: str) -> None:
-        """A record of its own: what it says is no longer waiting."""
+    def forget_arrival(self, text: str) -> None:
+        """Take off the queue what has arrived as a record of its own."""
         if text in self.handed_over:
             self.handed_over.remove(text)
         elif self.queue:
@@ -273,8 +273,8 @@ class Reader(Struct):
             if found is not None:
                 del self.queue[found]
 
-    def steer(self, how: str, waiting: Waiting, emit: Emit) -> None:
-        """A queued prompt that reached the agent in mid-turn; queue and attachment may both tell of it."""
+    def emit_queued_prompt(self, how: str, waiting: QueuedPrompt, emit: Emit) -> None:
+        """Emit a queued prompt that reached the agent in mid-turn; queue and attachment may both tell of it."""
         said = prompts.from_text(waiting.text)
         is_setting = waiting.text.startswith("/") and waiting.text[1:].split(" ")[0] in prompts.CLIENT_COMMANDS
         if said is None or is_setting:
@@ -286,57 +286,59 @@ class Reader(Struct):
         self.steered = [*self.steered[-9:], (how, said[1])]
         emit(Prompt(at=waiting.at, text=said[1], key=key_of(f"{waiting.at}{said[1]}"), kind="queued"))
 
-    def attached(self, record: Record, emit: Emit) -> None:
+    def read_attachment(self, record: Record, emit: Emit) -> None:
         """A queued prompt delivered as an attachment; other attachments are context."""
         attachment = record.attachment
         if attachment is None or attachment.type != "queued_command" or record.isSidechain:
             return
         if attachment.commandMode == "prompt" and attachment.prompt:
-            self.steer("attachment", Waiting(record.timestamp or "", tools.plain(attachment.prompt)), emit)
+            self.emit_queued_prompt(
+                "attachment", QueuedPrompt(record.timestamp or "", tools.join_text(attachment.prompt)), emit
+            )
 
-    def other(self, record: Record, emit: Emit) -> None:
-        """Titles, pull requests, and types nobody told us about."""
+    def read_other(self, record: Record, emit: Emit) -> None:
+        """Titles, pull requests, and record types that are not known."""
         if record.type in ("ai-title", "custom-title"):
             emit(About(title=record.customTitle or record.aiTitle or ""))
         elif record.type == "pr-link":
             if record.prUrl:
                 emit(Mark(kind="pr", at=record.timestamp or "", detail=record.prUrl))
         elif record.type not in QUIET:
-            self.not_understood(record.type or "(no type)")
+            self.count_unknown(record.type or "(no type)")
 
-    def not_understood(self, what: str) -> None:
-        """Count a record type for `assay doctor`."""
+    def count_unknown(self, what: str) -> None:
+        """Count a record type that is not understood, for `assay doctor`."""
         what = what[:60]
         if what in self.unknown or len(self.unknown) < 50:
             self.unknown[what] = self.unknown.get(what, 0) + 1
 
 
-def mark_in(text: str) -> MarkKind | None:
-    """What a record says happened to the conversation."""
+def find_mark(text: str) -> MarkKind | None:
+    """What a record's text says happened to the conversation, if anything."""
     if CLEAR.match(text):
         return "clear"
     return "interrupt" if text.lstrip().startswith(prompts.INTERRUPTED) else None
 
 
-def usage_of(usage: TokenUsage) -> Usage:
-    """Tokens in our words."""
+def to_usage(usage: TokenUsage) -> Usage:
+    """Token counts of a response as `Usage`."""
     hour = usage.cache_creation.ephemeral_1h_input_tokens if usage.cache_creation else 0
     return Usage(
-        input=count(usage.input_tokens),
-        output=count(usage.output_tokens),
-        cache_read=count(usage.cache_read_input_tokens),
-        cache_write=count(usage.cache_creation_input_tokens),
-        cache_write_1h=count(hour),
+        input=to_count(usage.input_tokens),
+        output=to_count(usage.output_tokens),
+        cache_read=to_count(usage.cache_read_input_tokens),
+        cache_write=to_count(usage.cache_creation_input_tokens),
+        cache_write_1h=to_count(hour),
     )
 
 
-def count(tokens: int | None) -> int:
-    """A number of tokens; one that no response can have is none."""
+def to_count(tokens: int | None) -> int:
+    """A number of tokens; 0 for one that no response can have."""
     return tokens if tokens and 0 < tokens < IMPOSSIBLE else 0
 
 
-def plain_text(raw: msgspec.Raw) -> str:
-    """A field that is a string in the records we read, and something else in others."""
+def decode_text(raw: msgspec.Raw) -> str:
+    """The text of a raw field; empty where the field is no string."""
     try:
         return TEXT.decode(raw) if raw else ""
     except (msgspec.DecodeError, UnicodeDecodeError):

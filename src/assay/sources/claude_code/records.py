@@ -17,14 +17,14 @@ class TokenUsage(Struct, gc=False):
     cache_creation: CacheCreation | None = None
 
 
-class Inner(Struct, gc=False):
+class InnerBlock(Struct, gc=False):
     """A block inside a tool result."""
 
     type: str = ""
     text: str = ""
 
 
-class Block(Struct, gc=False):
+class MessageBlock(Struct, gc=False):
     """A block of a message: text, image, tool_use or tool_result."""
 
     tool_use_id: str = ""
@@ -33,18 +33,18 @@ class Block(Struct, gc=False):
     id: str = ""
     name: str = ""
     input: Raw = NO_RAW
-    content: str | list[Inner] | None = None
+    content: str | list[InnerBlock] | None = None
     is_error: bool | None = None
 
 
-class Message(Struct, gc=False):
+class ClaudeMessage(Struct, gc=False):
     model: str | None = None
     id: str | None = None
-    content: str | list[Block] | None = None
+    content: str | list[MessageBlock] | None = None
     usage: TokenUsage | None = None
 
 
-class Hunk(Struct, gc=False):
+class PatchHunk(Struct, gc=False):
     lines: list[str] = []
 
 
@@ -54,7 +54,7 @@ class ToolOutcome(Struct, gc=False):
     type: str | None = None
     filePath: str | None = None  # noqa: N815
     content: Raw = NO_RAW
-    structuredPatch: list[Hunk] | None = None  # noqa: N815
+    structuredPatch: list[PatchHunk] | None = None  # noqa: N815
     agentId: str | None = None  # noqa: N815
     interrupted: bool | None = None
     backgroundTaskId: str | None = None  # noqa: N815
@@ -73,7 +73,7 @@ class CompactMetadata(Struct, gc=False):
 class Attachment(Struct, gc=False):
     type: str = ""
     commandMode: str | None = None  # noqa: N815
-    prompt: str | list[Inner] | None = None
+    prompt: str | list[InnerBlock] | None = None
 
 
 class Echo(Struct, gc=False):
@@ -82,7 +82,7 @@ class Echo(Struct, gc=False):
     type: str = ""
     uuid: str = ""
     timestamp: str = ""
-    message: Message | None = None
+    message: ClaudeMessage | None = None
     toolUseResult: ToolOutcome | str | list[Raw] | None = None  # noqa: N815
 
 
@@ -93,7 +93,7 @@ class ProgressState(Struct, gc=False):
 
 
 class Record(Struct, gc=False):
-    """A line. The fields stand in the order in which the client writes them: decoding finds them faster so."""
+    """A line; its fields stand in the order in which the client writes them, because decoding is faster so."""
 
     isSidechain: bool | None = None  # noqa: N815
     cwd: str | None = None
@@ -102,7 +102,7 @@ class Record(Struct, gc=False):
     gitBranch: str | None = None  # noqa: N815
     agentId: str | None = None  # noqa: N815
     type: str = ""
-    message: Message | None = None
+    message: ClaudeMessage | None = None
     uuid: str | None = None
     timestamp: str | None = None
     toolUseResult: ToolOutcome | str | list[Raw] | None = None  # noqa: N815

@@ -6,10 +6,10 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.sources.claude_code.records import Block, Inner, ToolOutcome
+from assay.sources.claude_code.records import InnerBlock, MessageBlock, ToolOutcome
 from assay.types import Call, CallKind, CallStatus, Edit, Result
 from assay.types.change import MOST_LINES, in_short, of_file
-from assay.types.lines import packed, packed_text
+from assay.types.lines import find_changed_lines, packed, packed_text
 
 KINDS: dict[str, CallKind] = {
     "Bash": "shell",
@@ -50,13 +50,13 @@ DENIED = re.compile(r"Claude requested permissions|Permission (?:to use|for this
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,10})\b")
 
 
-class OneEdit(Struct):
+class StringEdit(Struct):
     old_string: str = ""
     new_string: str = ""
 
 
-class Input(Struct):
-    """What is read of a tool's input, whichever the tool."""
+class ToolInput(Struct):
+    """All fields of all tools' inputs that are read."""
 
     command: str = ""
     file_path: str = ""
@@ -72,7 +72,7 @@ class Input(Struct):
     old_string: str = ""
     new_string: str = ""
     new_source: str = ""
-    edits: list[OneEdit] = []
+    edits: list[StringEdit] = []
 
 
 class CommitReport(Struct):
@@ -91,28 +91,28 @@ class GitReport(Struct):
     pr: PrReport | None = None
 
 
-INPUT = msgspec.json.Decoder(Input)
+INPUT = msgspec.json.Decoder(ToolInput)
 GIT = msgspec.json.Decoder(GitReport)
 TEXT = msgspec.json.Decoder(str)
 
 
-def kind_of(name: str) -> CallKind:
-    """What sort of tool it is."""
+def find_kind(name: str) -> CallKind:
+    """The kind of a tool, by its name."""
     return KINDS.get(name) or ("mcp" if name.startswith("mcp__") else "other")
 
 
-def read_input(raw: Raw) -> Input:
-    """A tool's input; one of another shape than expected is an empty one."""
+def parse_input(raw: Raw) -> ToolInput:
+    """A tool's input; one of an unexpected shape is empty."""
     try:
-        return INPUT.decode(raw) if raw else Input()
+        return INPUT.decode(raw) if raw else ToolInput()
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Input()
+        return ToolInput()
 
 
-def call(block: Block, at: str, of: int, by: str) -> Call:
+def build_call(block: MessageBlock, at: str, of: int, by: str) -> Call:
     """The call in a `tool_use` block."""
-    kind = kind_of(block.name)
-    given = read_input(block.input)
+    kind = find_kind(block.name)
+    given = parse_input(block.input)
     target = given.file_path or given.notebook_path or given.pattern or given.query or given.url
     return Call(
         id=block.id,
@@ -124,36 +124,36 @@ def call(block: Block, at: str, of: int, by: str) -> Call:
         target=target or given.skill or given.plan or given.description or given.path,
         command=given.command if kind == "shell" else "",
         dialect="powershell" if block.name == "PowerShell" else "bash",
-        edits=asked_edits(given) if kind == "edit" else (),
+        edits=list_asked_edits(given) if kind == "edit" else (),
     )
 
 
-def asked_edits(given: Input) -> tuple[Edit, ...]:
-    """The edit as asked for; what the client reports with the result replaces it."""
+def list_asked_edits(given: ToolInput) -> tuple[Edit, ...]:
+    """The edit that a call asks for; what the client reports with the result replaces it."""
     path = given.file_path or given.notebook_path
     if not path:
         return ()
     if whole := given.content or given.new_source:
-        return (written(path, whole),)
+        return (build_file_edit(path, whole),)
     added: list[str] = []
     removed: list[str] = []
     changed: list[str] = []
-    for edit in given.edits or [OneEdit(old_string=given.old_string, new_string=given.new_string)]:
-        more, less = changed_lines(edit.old_string, edit.new_string)
+    for edit in given.edits or [StringEdit(old_string=given.old_string, new_string=given.new_string)]:
+        more, less = find_changed_lines(edit.old_string, edit.new_string)
         added += more
         removed += less
-        changed += signed(less, "-") + signed(more, "+")
-    return (edited(path, added, removed, changed),)
+        changed += sign_lines(less, "-") + sign_lines(more, "+")
+    return (build_edit(path, added, removed, changed),)
 
 
-def written(path: str, content: str, how: Literal["create", "update"] = "update") -> Edit:
-    """An edit that wrote a whole file."""
+def build_file_edit(path: str, content: str, how: Literal["create", "update"] = "update") -> Edit:
+    """The edit that writes a whole file."""
     lines = count_lines(content)
-    return Edit(path=path, added=lines, how=how, new=hashes(content), text=of_file(content, lines))
+    return Edit(path=path, added=lines, how=how, new=hash_text(content), text=of_file(content, lines))
 
 
-def edited(path: str, added: list[str], removed: list[str], changed: list[str]) -> Edit:
-    """An edit of these lines; `changed` are both, signed, in their order."""
+def build_edit(path: str, added: list[str], removed: list[str], changed: list[str]) -> Edit:
+    """The edit of these lines; `changed` are both, signed, in their order."""
     return Edit(
         path=path,
         added=len(added),
@@ -164,7 +164,7 @@ def edited(path: str, added: list[str], removed: list[str], changed: list[str]) 
     )
 
 
-def signed(lines: list[str], sign: str) -> list[str]:
+def sign_lines(lines: list[str], sign: str) -> list[str]:
     """The first of these lines as a diff shows them."""
     return [sign + line for line in lines[:MOST_LINES]]
 
@@ -174,36 +174,23 @@ def count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def hashes(text: str) -> bytes:
-    """The lines of a text as numbers."""
+def hash_text(text: str) -> bytes:
+    """Hashes of the lines of a text."""
     return packed_text(text.encode("utf-8", "surrogatepass"))
 
 
-def changed_lines(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Lines added and removed, without those that both texts begin and end with."""
-    before, after = old.splitlines(), new.splitlines()
-    shared = 0
-    shortest = min(len(before), len(after))
-    while shared < shortest and before[shared] == after[shared]:
-        shared += 1
-    tail = 0
-    while tail < shortest - shared and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    return after[shared : len(after) - tail], before[shared : len(before) - tail]
-
-
-def plain(content: str | list[Inner] | None) -> str:
-    """The text of a tool result."""
+def join_text(content: str | list[InnerBlock] | None) -> str:
+    """The text of a tool result's content."""
     if isinstance(content, str):
         return content
     return "\n".join(inner.text for inner in content or () if inner.text)
 
 
-def result(block: Block, at: str, outcome: ToolOutcome | str | list[Raw] | None, denial: str) -> Result:
-    """How the call answered by a `tool_result` block ended."""
-    text = plain(block.content)
+def build_result(block: MessageBlock, at: str, outcome: ToolOutcome | str | list[Raw] | None, denial: str) -> Result:
+    """How the call that a `tool_result` block answers ended."""
+    text = join_text(block.content)
     detail = outcome if isinstance(outcome, ToolOutcome) else ToolOutcome()
-    status = status_of(text, detail, bool(block.is_error), denial)
+    status = judge_status(text, detail, bool(block.is_error), denial)
     code = EXIT.match(text) if block.is_error else None
     succeeded = status == "ok" and not detail.backgroundTaskId and not detail.returnCodeInterpretation
     return Result(
@@ -212,14 +199,14 @@ def result(block: Block, at: str, outcome: ToolOutcome | str | list[Raw] | None,
         status=status,
         output=text[code.end() :].lstrip("\n") if code else text,
         exit_code=int(code[1]) if code else 0 if succeeded else None,
-        edits=made_edits(detail) if status == "ok" else None,
+        edits=list_made_edits(detail) if status == "ok" else None,
         agent=detail.agentId or "",
-        commit=git_report(detail).commit_id,
+        commit=parse_git_report(detail).commit_id,
     )
 
 
-def status_of(text: str, detail: ToolOutcome, is_error: bool, denial: str) -> CallStatus:
-    """Rejected by the person, denied by a rule, interrupted, failed, or fine."""
+def judge_status(text: str, detail: ToolOutcome, is_error: bool, denial: str) -> CallStatus:
+    """Rejected by the person, denied by a rule, interrupted, failed, or ok."""
     if is_error and (denial == "user-rejected" or REFUSED.match(text)):
         return "rejected"
     if is_error and (denial or DENIED.match(text)):
@@ -229,8 +216,8 @@ def status_of(text: str, detail: ToolOutcome, is_error: bool, denial: str) -> Ca
     return "error" if is_error else "ok"
 
 
-def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
-    """The lines that the client's own patch says were added and removed."""
+def list_made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
+    """The edit that the client's own patch reports; `None` where there is no patch."""
     if not detail.filePath or detail.structuredPatch is None:
         return None
     if detail.type == "create":
@@ -238,30 +225,30 @@ def made_edits(detail: ToolOutcome) -> tuple[Edit, ...] | None:
             content = TEXT.decode(detail.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
-        return (written(detail.filePath, content, "create"),)
+        return (build_file_edit(detail.filePath, content, "create"),)
     lines = [line for hunk in detail.structuredPatch for line in hunk.lines]
     added = [line[1:] for line in lines if line[:1] == "+"]
     removed = [line[1:] for line in lines if line[:1] == "-"]
-    return (edited(detail.filePath, added, removed, lines),)
+    return (build_edit(detail.filePath, added, removed, lines),)
 
 
-class Seen(Struct):
-    """What the client saw git do: a commit, a pull request that was opened."""
+class GitSummary(Struct):
+    """The commit and the pull request that the client saw git make."""
 
     commit_id: str = ""
     pr_url: str = ""
 
 
-def git_report(detail: ToolOutcome) -> Seen:
+def parse_git_report(detail: ToolOutcome) -> GitSummary:
     """The commit and the pull request in `gitOperation`."""
     if not detail.gitOperation:
-        return Seen()
+        return GitSummary()
     try:
         seen = GIT.decode(detail.gitOperation)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return Seen()
+        return GitSummary()
     opened = seen.pr and seen.pr.action in ("", "created")
-    return Seen(
+    return GitSummary(
         commit_id=seen.commit.sha if seen.commit else "",
         pr_url=seen.pr.url if seen.pr and opened else "",
     )

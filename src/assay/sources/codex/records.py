@@ -3,7 +3,7 @@
 One struct holds the fields of all payloads: with it msgspec skips the rest (instructions, encrypted
 reasoning, replaced history) and needs one pass, which measured faster than a second pass by type.
 Fields whose type differs between kinds of records are `Any`, so that none can make a line fail;
-`word`, `table`, `rows` and `whole` read them.
+`to_text`, `to_table`, `to_list` and `to_integer` read them.
 """
 
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-LARGEST = 2**53
+from assay.types.value import key_of, to_list, to_table, to_text
+
+LARGEST_NUMBER = 2**53
 
 
-class Totals(Struct, gc=False):
+class TokenTotals(Struct, gc=False):
     """Token counts; `input_tokens` includes the cached ones."""
 
     input_tokens: int | None = None
@@ -24,15 +26,15 @@ class Totals(Struct, gc=False):
     total_tokens: int | None = None
 
 
-class Counted(Struct, gc=False):
+class TokenReport(Struct, gc=False):
     """The running total of a thread and the share of its last response."""
 
-    total_token_usage: Totals | None = None
-    last_token_usage: Totals | None = None
+    total_token_usage: TokenTotals | None = None
+    last_token_usage: TokenTotals | None = None
 
 
 class Payload(Struct, gc=False):
-    """The union of the payloads' fields that are used."""
+    """All fields of all kinds of payload that are read."""
 
     type: str = ""
     id: Any = None
@@ -78,7 +80,7 @@ class Payload(Struct, gc=False):
     agent_thread_id: Any = None
     event_id: Any = None
     # turns
-    info: Counted | None = None
+    info: TokenReport | None = None
     reason: Any = None
     error: Any = None
     codex_error_info: Any = None
@@ -94,39 +96,43 @@ class Record(Struct, gc=False):
     payload: Payload | None = None
 
 
-def word(value: Any) -> str:
-    """The value if it is text, else nothing."""
-    return value if isinstance(value, str) else ""
+def to_integer(value: Any) -> int | None:
+    """The value if it is a whole number that can be stored, else `None`."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_NUMBER else None
 
 
-def table(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
+def to_id(value: Any) -> str:
+    """An id as text; some versions write it as a number."""
+    return to_text(value) or ("" if (number := to_integer(value)) is None else str(number))
 
 
-def rows(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def whole(value: Any) -> int | None:
-    """The value if it is a whole number that can be stored."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST else None
-
-
-def number_text(value: Any) -> str:
-    """An id that is now a number, now text."""
-    return word(value) or ("" if (number := whole(value)) is None else str(number))
-
-
-def decoded(text: str) -> Any:
-    """JSON inside a string; `None` where it is none."""
+def parse_json(text: str) -> Any:
+    """What a text of JSON says; `None` where it is none."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
 
 
-def texts(content: Any) -> list[str]:
+def list_texts(content: Any) -> list[str]:
     """The text blocks of a message or of an output."""
-    return [found for block in rows(content) if (found := word(table(block).get("text")))]
+    return [found for block in to_list(content) if (found := to_text(to_table(block).get("text")))]
+
+
+def hash_parts(*parts: str) -> int:
+    """A 64-bit key of the parts, the same where a fork copies its parent's history."""
+    return key_of("\0".join(parts))
+
+
+def hash_turn(turn: str, text: str, repeat: int = 0) -> int:
+    """The key of a prompt and of all that its turn does.
+
+    `turn` is the turn's id, or in old files the id of the thread; copies keep both, not the times.
+    `repeat` tells apart the same words said again in it.
+    """
+    return hash_parts("turn", turn, text, str(repeat) if repeat else "")
+
+
+def hash_spend(turn: str, total: list[int]) -> int:
+    """The key of one report of tokens: no two responses of a turn have the same running total."""
+    return hash_parts("spend", turn, *map(str, total))

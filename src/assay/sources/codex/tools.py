@@ -1,19 +1,22 @@
-"""What a tool call is about: its kind, its shell text, its edits."""
+"""What a tool call is about: its kind, its shell text, and the lines its patch adds and removes."""
 
 import re
 import shlex
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from assay.sources.codex.patches import in_patch, in_shell
-from assay.sources.codex.records import decoded, number_text, rows, table, word
-from assay.sources.codex.scripts import dig
+from assay.sources.codex.records import parse_json, to_id
+from assay.sources.codex.scripts import find_calls
 from assay.types import CallKind, Edit
+from assay.types.change import in_short
+from assay.types.lines import packed
+from assay.types.value import to_list, to_table, to_text
 
-CLIP = 200
+LONGEST_LABEL = 200
 """Targets are labels; the whole text of an order to a sub-agent is not one."""
-CUT = re.compile(r"[\w+/=.~%:@-]+\Z", re.ASCII)
+LAST_WORD = re.compile(r"[\w+/=.~%:@-]+\Z", re.ASCII)
 
 _SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec"})
 _KINDS: dict[str, CallKind] = {
@@ -37,7 +40,7 @@ _MAKES_PR = re.compile(r"\bgh\s+pr\s+create\b|\bglab\s+mr\s+create\b")
 _SAYS_EXIT = re.compile(r"exit_?code|JSON\.stringify", re.IGNORECASE)
 
 
-class Draft(Struct):
+class CallDraft(Struct):
     """A call without its place in the conversation."""
 
     name: str
@@ -50,41 +53,41 @@ class Draft(Struct):
 
     @property
     def makes_pr(self) -> bool:
-        """Whether it opens a pull request."""
+        """Whether the command opens a pull request."""
         return bool(_MAKES_PR.search(self.command))
 
 
-def draft(name: str, arguments: Any) -> Draft:
-    """Read one call; `arguments` is what the tool was given, decoded."""
-    given = table(arguments)
+def draft_call(name: str, arguments: Any) -> CallDraft:
+    """The draft of one call; `arguments` is what the tool was given, decoded."""
+    given = to_table(arguments)
     if name in _SHELLS:
-        command, dialect = shell_text(given.get("command") or given.get("cmd"))
-        return Draft(name, "shell", command=command, dialect=dialect, edits=in_shell(command))
+        command, dialect = parse_shell_command(given.get("command") or given.get("cmd"))
+        return CallDraft(name, "shell", command=command, dialect=dialect, edits=find_shell_patch(command))
     if name == "apply_patch":
-        patch = arguments if isinstance(arguments, str) else word(given.get("input")) or word(given.get("patch"))
-        edits = in_patch(patch)
-        return Draft(name, "edit", target=edits[0].path if edits else "", edits=edits)
-    session = number_text(given.get("session_id" if name == "write_stdin" else "cell_id"))
+        patch = arguments if isinstance(arguments, str) else to_text(given.get("input")) or to_text(given.get("patch"))
+        edits = parse_patch(patch)
+        return CallDraft(name, "edit", target=edits[0].path if edits else "", edits=edits)
+    session = to_id(given.get("session_id" if name == "write_stdin" else "cell_id"))
     kind: CallKind = "mcp" if name.startswith("mcp__") else _KINDS.get(name, "other")
-    return Draft(name, kind, target=session or _target(given), session=session)
+    return CallDraft(name, kind, target=session or _find_target(given), session=session)
 
 
-def arguments_of(given: Any) -> Any:
-    """Arguments are JSON in a string; a patch given raw stays text."""
-    found = decoded(given) if isinstance(given, str) else given
+def parse_arguments(given: Any) -> Any:
+    """Arguments of a call: JSON in a string; a patch given raw stays text."""
+    found = parse_json(given) if isinstance(given, str) else given
     return given if found is None else found
 
 
 _TOLD_BY_END = ("mcp__", "web_search", "web__", "web.")
 
 
-def drafts_of_script(script: str) -> list[Draft]:
-    """Calls dug out of an `exec`; one of kind "other" when there is nothing to dig out."""
-    found: list[Draft] = []
+def draft_script_calls(script: str) -> list[CallDraft]:
+    """Drafts of the calls in an `exec` script; one of kind "other" where none can be found."""
+    found: list[CallDraft] = []
     others: list[str] = []
-    for dug in dig(script):
+    for dug in find_calls(script):
         if dug.tool in _SHELLS or dug.tool == "apply_patch" or dug.tool in _SILENT:
-            one = draft(
+            one = draft_call(
                 dug.tool, {"command": dug.argument} if _is_bare_command(dug.tool, dug.argument) else dug.argument
             )
             if one.command or one.edits or dug.tool in _SILENT:
@@ -93,19 +96,19 @@ def drafts_of_script(script: str) -> list[Draft]:
         others.append(dug.tool)
     if not found and others and all(tool.startswith(_TOLD_BY_END) for tool in others):
         return []  # their end events tell of them
-    return found or [Draft("exec", target=others[0] if others else "")]
+    return found or [CallDraft("exec", target=others[0] if others else "")]
 
 
-def says_exit(script: str) -> bool:
+def has_exit_codes(script: str) -> bool:
     """Whether a script prints exit codes; without it `exit: 1` in an output is somebody else's text."""
     return bool(_SAYS_EXIT.search(script))
 
 
-def shell_text(command: Any) -> tuple[str, Literal["bash", "powershell"]]:
-    """The text a shell was given, out of `["bash", "-lc", text]` and the like."""
+def parse_shell_command(command: Any) -> tuple[str, Literal["bash", "powershell"]]:
+    """The text a shell was given, out of `["bash", "-lc", text]` and the like, and its dialect."""
     if isinstance(command, str):
         return command, "bash"
-    words = [part for part in rows(command) if isinstance(part, str)]
+    words = [part for part in to_list(command) if isinstance(part, str)]
     if not words:
         return "", "bash"
     is_powershell = bool(_POWERSHELL.search(words[0]))
@@ -121,15 +124,99 @@ def _is_bare_command(tool: str, argument: Any) -> bool:
     return tool in _SHELLS and isinstance(argument, (str, list))
 
 
-def _target(given: dict[str, Any]) -> str:
+def _find_target(given: dict[str, Any]) -> str:
     for name in ("path", "file_path", "query", "url", "pattern", "task_name", "message", "prompt"):
-        if found := word(given.get(name)):
-            return label(found)
-    questions = rows(given.get("questions")) or rows(given.get("search_query")) or rows(given.get("open"))
-    first = table(questions[0]) if questions else {}
-    return label(word(first.get("question")) or word(first.get("q")) or word(first.get("ref_id")))
+        if found := to_text(given.get(name)):
+            return clip_label(found)
+    questions = to_list(given.get("questions")) or to_list(given.get("search_query")) or to_list(given.get("open"))
+    first = to_table(questions[0]) if questions else {}
+    return clip_label(to_text(first.get("question")) or to_text(first.get("q")) or to_text(first.get("ref_id")))
 
 
-def label(text: str) -> str:
+def clip_label(text: str) -> str:
     """How a text begins, without the word in which it is cut: half a secret is no longer known for one."""
-    return text if len(text) <= CLIP else CUT.sub("", text[:CLIP])
+    return text if len(text) <= LONGEST_LABEL else LAST_WORD.sub("", text[:LONGEST_LABEL])
+
+
+EditHow = Literal["create", "update", "delete"]
+
+_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
+_MOVE = re.compile(r"\*\*\* Move to: (.+)")
+_BEGIN = "*** Begin Patch"
+_IN_SHELL = re.compile(r"\bapply_?patch\b")
+_HOW: dict[str, EditHow] = {"Update": "update", "Add": "create", "Delete": "delete"}
+_CHANGE: dict[str, EditHow] = {"update": "update", "add": "create", "delete": "delete"}
+
+
+def parse_patch(text: str) -> tuple[Edit, ...]:
+    """Edits of a patch in Codex's own format; a moved file counts under its new name."""
+    edits: list[Edit] = []
+    path = ""
+    how: EditHow = "update"
+    changed: list[str] = []
+    for line in text[max(text.find(_BEGIN), 0) :].splitlines():
+        if line.startswith("*** "):
+            if opened := _FILE.match(line):
+                edits += _build_edit(path, how, changed)
+                path, how, changed = opened[2].strip(), _HOW[opened[1]], []
+            elif path and (moved := _MOVE.match(line)):
+                path = moved[1].strip()
+            elif line.startswith("*** End Patch"):
+                edits += _build_edit(path, how, changed)
+                path = ""
+        elif line.startswith(("+", "-")):
+            changed.append(line)
+    return (*edits, *_build_edit(path, how, changed))
+
+
+def find_shell_patch(command: str) -> tuple[Edit, ...]:
+    """Edits of an `apply_patch <<'EOF'` inside a shell command."""
+    begin = command.find(_BEGIN)
+    return parse_patch(command) if begin > 0 and _IN_SHELL.search(command, 0, begin) else ()
+
+
+def parse_changes(changes: Any) -> tuple[Edit, ...]:
+    """Edits as the client reports them: a unified diff, or the content of a new or deleted file."""
+    edits: list[Edit] = []
+    for path, value in to_table(changes).items():
+        change = to_table(value)
+        how = _CHANGE.get(to_text(change.get("type")), "update")
+        path = to_text(change.get("move_path")) or path
+        if diff := to_text(change.get("unified_diff")):
+            edits += _build_edit(path, how, _list_diff_lines(diff))
+        else:
+            sign = "-" if how == "delete" else "+"
+            edits += _build_edit(path, how, [sign + line for line in to_text(change.get("content")).splitlines()])
+    return tuple(edits)
+
+
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two names, one perhaps relative, mean the same file."""
+    a, b = one.replace("\\", "/"), other.replace("\\", "/")
+    return a == b or a.endswith("/" + b.removeprefix("./")) or b.endswith("/" + a.removeprefix("./"))
+
+
+def _build_edit(path: str, how: EditHow, changed: Sequence[str]) -> list[Edit]:
+    """The edit that these signed lines make; none where no file is named."""
+    if not path:
+        return []
+    added = [line[1:] for line in changed if line.startswith("+")]
+    removed = [line[1:] for line in changed if line.startswith("-")]
+    return [
+        Edit(
+            path=path,
+            added=len(added),
+            removed=len(removed),
+            how=how,
+            new=packed(added),
+            old=packed(removed),
+            text=in_short(changed, len(added), len(removed)),
+        )
+    ]
+
+
+def _list_diff_lines(diff: str) -> list[str]:
+    """The changed lines of a diff, from its first hunk on: above it, `+++` and `---` name files."""
+    lines = diff.splitlines()
+    first = next((at for at, line in enumerate(lines) if line.startswith("@@")), 0)
+    return [line for line in lines[first:] if line.startswith(("+", "-"))]

@@ -4,11 +4,14 @@ The lines stand in reading order: traces by time, in each trace parents before c
 as its output stands behind its children, in a line of type `end`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from assay.types import Usage
 from assay.types.signs import of_attribute
+from assay.types.value import to_table
 
 FORMAT = 1
 MOST_ATTRIBUTES, LONGEST_VALUE = 40, 200
@@ -16,8 +19,21 @@ SESSION, END = "session", "end"
 """Types of the lines that are no observation of Langfuse."""
 
 
+INPUT_NAMES = ("input", "input_tokens", "prompt_tokens")
+OUTPUT_NAMES = ("output", "output_tokens", "completion_tokens")
+CACHE_READ_NAMES = ("cache_read_input_tokens", "input_cached_tokens", "input_cache_read", "cache_read_tokens")
+CACHE_WRITE_NAMES = (
+    "cache_creation_input_tokens",
+    "input_cache_creation",
+    "input_cache_write",
+    "cache_creation_tokens",
+)
+WRITE_5M, WRITE_1H = "input_cache_creation_5m", "input_cache_creation_1h"
+NO_USAGE = Usage()
+
+
 class Record(Struct, kw_only=True, omit_defaults=True):
-    """One line."""
+    """One line of a pulled session."""
 
     langfuse: int = FORMAT
     type: str = ""
@@ -48,27 +64,12 @@ class Record(Struct, kw_only=True, omit_defaults=True):
 
     @property
     def is_root(self) -> bool:
-        """Whether its trace begins with it."""
+        """Whether a trace begins with this record."""
         return not self.parent
 
 
-def word(value: Any) -> str:
-    """A string, or nothing."""
-    return value if isinstance(value, str) else ""
-
-
-def table(value: Any) -> dict[str, Any]:
-    """An object, or an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def rows(value: Any) -> list[Any]:
-    """A list, or an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def number(value: Any) -> int:
-    """A count, which OpenTelemetry may give as a text; what can't be one is none."""
+def to_count(value: Any) -> int:
+    """A count, which OpenTelemetry may give as text; 0 for what can't be one."""
     try:
         found = int(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else 0
     except (ValueError, OverflowError):
@@ -76,9 +77,9 @@ def number(value: Any) -> int:
     return found if 0 < found < 1 << 40 else 0
 
 
-def attributes(record: Record) -> dict[str, Any]:
+def find_attributes(record: Record) -> dict[str, Any]:
     """The attributes of a span, which servers keep nested or spelled out as `attributes.name`."""
-    nested = table(record.metadata.get("attributes"))
+    nested = to_table(record.metadata.get("attributes"))
     flat = {
         key.removeprefix("attributes."): value
         for key, value in record.metadata.items()
@@ -87,9 +88,9 @@ def attributes(record: Record) -> dict[str, Any]:
     return nested | flat
 
 
-def signs(record: Record) -> tuple[str, ...]:
-    """By what the tenant of a record is known: resource attributes, what a root's metadata says in a word, the user."""
-    given = table(record.metadata.get("resourceAttributes"))
+def list_signs(record: Record) -> tuple[str, ...]:
+    """Signs of a record's tenant: resource attributes, one-word metadata of a root, the user."""
+    given = to_table(record.metadata.get("resourceAttributes"))
     given |= {
         key.removeprefix("resourceAttributes."): value
         for key, value in record.metadata.items()
@@ -101,3 +102,21 @@ def signs(record: Record) -> tuple[str, ...]:
         given = given | {"user.id": record.user}
     known = {key: value for key, value in given.items() if isinstance(value, str) and 0 < len(value) <= LONGEST_VALUE}
     return tuple(of_attribute(key, known[key]) for key in sorted(known)[:MOST_ATTRIBUTES])
+
+
+def to_usage(given: Mapping[str, Any]) -> Usage:
+    """Tokens of a response; where the input holds the cached ones too (the total tells), they are taken out."""
+    asked, output, read, write = (
+        find_count(given, names) for names in (INPUT_NAMES, OUTPUT_NAMES, CACHE_READ_NAMES, CACHE_WRITE_NAMES)
+    )
+    hour = to_count(given.get(WRITE_1H))
+    write += to_count(given.get(WRITE_5M)) + hour
+    total = to_count(given.get("total")) or to_count(given.get("total_tokens"))
+    if total and total == asked + output and asked >= read + write:
+        asked -= read + write
+    return Usage(input=asked, output=output, cache_read=read, cache_write=write, cache_write_1h=hour)
+
+
+def find_count(given: Mapping[str, Any], names: tuple[str, ...]) -> int:
+    """The first of these counts that is given."""
+    return next((to_count(given[name]) for name in names if name in given), 0)
