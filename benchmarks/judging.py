@@ -26,8 +26,8 @@ from assay.pipeline.asking import Asker, Desk, Manner
 from assay.pipeline.discover import discover
 from assay.pipeline.egress import reach
 from assay.pipeline.pool import cores
-from assay.pipeline.running import Run
 from assay.pipeline.scan import scan
+from assay.pipeline.score import open_run
 from assay.pipeline.spending import Sized, added, size, usage_of
 from assay.stores.sql import open_store
 from assay.types import Usage
@@ -69,7 +69,7 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
     with closing(open_store(f"sqlite:///{scratch / 's.db'}")) as store:
         changes = scan(store, discover([corpus]), cores(), lambda *_: None)
         asker = Asker(store, config, reach(config, {}), Manner(only_kept=True))
-        with closing(asker), Run(store, changes.roots, config, cores(), Desk(asker=asker)) as run:
+        with closing(asker), open_run(store, config, changes.roots, models=Desk(asker=asker)) as run:
             wanted = [(one.about, size(one.question)) for one in run.rehearsed()]
         streams = store.count_streams(changes.roots, "", "", "")
     if asker.price is None:

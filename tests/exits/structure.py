@@ -103,7 +103,7 @@ RULES: dict[str, Rule] = {
         {
             "stores": "keeps them",
             "pipeline/health.py": "counts streams; skips go through reading.skips",
-            "pipeline/scoring.py": "counts kinds of skips, without their particulars",
+            "pipeline/scan.py": "counts kinds of skips, without their particulars",
             "cli/streams.py": "through reading.summary and reading.skips",
             "cli/show.py": "through reading.summary and reading.readable",
         },

@@ -19,9 +19,9 @@ from assay.judges.model import judge as model_judge
 from assay.llm.patience import Patience
 from assay.pipeline.asking import AT_ONCE, ONLY_KEPT, OVER_BUDGET, Asker, Manner, desk
 from assay.pipeline.discover import discover
-from assay.pipeline.running import Choice, Run
+from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
-from assay.pipeline.scoring import scored
+from assay.pipeline.score import open_run, score_run
 from assay.pipeline.spending import size
 from assay.scores.report import Report
 from assay.stores.sql import Store, open_store
@@ -50,15 +50,15 @@ class Place:
         chosen = Choice(**choice)
         with (
             closing(desk(self.store, config, {}, manner)) as found,
-            Run(self.store, changes.roots, config, 1, found, chosen) as run,
+            open_run(self.store, config, changes.roots, selection=chosen, jobs=1, models=found) as run,
         ):
-            return scored(run, chosen).report
+            return score_run(run).report
 
     def wanted(self, config: Config, **choice: str) -> list[Any]:
         changes = scan(self.store, discover([self.folder]), 1, lambda *_: None)
         with (
             closing(desk(self.store, config, {}, KEPT)) as found,
-            Run(self.store, changes.roots, config, 1, found, Choice(**choice)) as run,
+            open_run(self.store, config, changes.roots, selection=Choice(**choice), jobs=1, models=found) as run,
         ):
             wanted = list(run.rehearsed())
             known = found.asker.known([one.question.key for one in wanted])

@@ -11,8 +11,9 @@ import pytest
 
 from assay.config import Config, Rework
 from assay.pipeline.discover import discover
+from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
-from assay.pipeline.scoring import Choice, Run, Scored, scored
+from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.stores.sql import Store, open_store
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
@@ -42,27 +43,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-def score(store: Store, folder: Path, day: float, *repos: Path, remembers: bool = True, **choice: str) -> Scored:
+def score(store: Store, folder: Path, day: float, *repos: Path, remembers: bool = True, **choice: str) -> ScoreResult:
     """Scan and score, as of a day of the story."""
     config = Config(judge="plain", timezone="UTC", as_of=as_of(day), rework=Rework(repos=tuple(map(str, repos))))
     changes = scan(store, discover([folder]), 1, lambda *_: None)
-    with Run(store, changes.roots, config, 1) as run:
-        return scored(run, Choice(**choice), changes.unreadable, remembers=remembers)
+    with open_run(store, config, changes.roots, selection=Choice(**choice), jobs=1) as run:
+        return score_run(run, changes.unreadable, remembers=remembers)
 
 
-def fresh(tmp_path: Path, folder: Path, day: float, *repos: Path) -> Scored:
+def fresh(tmp_path: Path, folder: Path, day: float, *repos: Path) -> ScoreResult:
     """The same by a run that knows nothing yet."""
     with closing(open_store(f"sqlite:///{tmp_path / f'fresh-{len(list(tmp_path.iterdir()))}.db'}")) as opened:
         return score(opened, folder, day, *repos)
 
 
-def rework(found: Scored, stream: str = "s1") -> dict[str, Any]:
+def rework(found: ScoreResult, stream: str = "s1") -> dict[str, Any]:
     [session] = [one for one in found.report.sessions if stream in one.streams]
     facts: dict[str, Any] = session.facts["rework"]
     return facts
 
 
-def state(found: Scored, stream: str = "s1") -> tuple[str, bool | None]:
+def state(found: ScoreResult, stream: str = "s1") -> tuple[str, bool | None]:
     [session] = [one for one in found.report.sessions if stream in one.streams]
     return session.facts["rework"]["state"], session.crushed
 
@@ -357,8 +358,8 @@ def test_other_rules_are_other_states(folder: Path, repository: Repository, stor
     found = []
     for share in (0.5, 0.4, 0.5):
         config = Config(judge="plain", as_of=as_of(40), rework=Rework(share=share))
-        with Run(store, changes.roots, config, 1) as run:
-            found.append(state(scored(run, Choice())))
+        with open_run(store, config, changes.roots, jobs=1) as run:
+            found.append(state(score_run(run)))
     assert found == [("no", True), ("yes", False), ("no", True)]
 
 

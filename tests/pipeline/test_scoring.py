@@ -17,9 +17,10 @@ from assay.config import Boundaries, Config
 from assay.errors import BadInput, Stopped
 from assay.pipeline import correcting
 from assay.pipeline.discover import discover
-from assay.pipeline.running import Choice, Run
+from assay.pipeline.lookup import find_sessions, read_turns
+from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
-from assay.pipeline.scoring import Scored, find, score_store, scored, turns_of
+from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.scores.report import Report
 from assay.stores.sql import Store, open_store
 from tests.conftest import called, conversation, encoded, folder_of, replied, returned, said, write
@@ -41,11 +42,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def score(store: Store, *paths: Path, config: Config = PLAIN, jobs: int = 1, **choice: str) -> Scored:
+def score(store: Store, *paths: Path, config: Config = PLAIN, jobs: int = 1, **choice: str) -> ScoreResult:
     """Scan and score."""
     changes = scan(store, discover(paths), jobs, lambda *_: None)
-    with Run(store, changes.roots, config, jobs) as run:
-        return scored(run, Choice(**choice), changes.unreadable)
+    with open_run(store, config, changes.roots, selection=Choice(**choice), jobs=jobs) as run:
+        return score_run(run, changes.unreadable)
 
 
 def fresh(tmp_path: Path, *paths: Path, config: Config = PLAIN, **choice: str) -> bytes:
@@ -67,11 +68,11 @@ def talk(*prompts: str, stream: str = "s1", start: int = 0) -> list[dict[str, An
     ]
 
 
-def titles(found: Scored) -> list[str]:
+def titles(found: ScoreResult) -> list[str]:
     return [one.title for one in found.report.sessions]
 
 
-def one_called(found: Scored, title: str) -> str:
+def one_called(found: ScoreResult, title: str) -> str:
     [session] = [one for one in found.report.sessions if one.title.startswith(title)]
     return session.id
 
@@ -178,7 +179,7 @@ def test_a_split_has_its_two_halves_judged_and_nothing_else(tmp_path: Path, stor
     write(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
     write(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
     whole = score(store, tmp_path / "in")
-    [session] = find(store, PLAIN, one_called(whole, "card"))
+    [session] = find_sessions(store, PLAIN, one_called(whole, "card"))
     before, after = correcting.split(store, PLAIN, session, "2", AT)
     assert (before.title, after.title, after.boundary.signal) == ("card", "spin / ply", "person")
     assert before.id == session.id
@@ -190,7 +191,7 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
     corrected = store.scored.correct
-    turn = correcting.turn_id(card.agent, card.streams[0], turns_of(store, Config(), card)[1])
+    turn = correcting.turn_id(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
     corrected(correcting.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
     assert score(store, tmp_path / "in").judged == 2
     corrected(correcting.Corrected(kind="rename", turn=weave.id, title="Scarf", at=AT))
@@ -209,13 +210,13 @@ def test_a_merged_session_is_judged_as_one(tmp_path: Path, store: Store):
     write(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
     apart = score(store, tmp_path / "in")
     ids = {title: one_called(apart, title) for title in ("card", "Now dye", "spin")}
-    [card], [spin] = find(store, PLAIN, ids["card"]), find(store, PLAIN, ids["spin"])
+    [card], [spin] = find_sessions(store, PLAIN, ids["card"]), find_sessions(store, PLAIN, ids["spin"])
     correcting.merge(store, PLAIN, card, spin, AT)
     whole, dye = score(store, tmp_path / "in").report.sessions
     assert (whole.id, whole.title, whole.streams, dye.id) == (ids["card"], "card / spin", ["s1", "s2"], ids["Now dye"])
     assert [(one.id, one.signal) for one in whole.merged_from] == [(ids["spin"], "person")]
     assert whole.facts["turns"] == 2
-    assert [turn.prompt.text for turn in turns_of(store, Config(), whole) if turn.prompt] == ["card", "spin"]
+    assert [turn.prompt.text for turn in read_turns(store, Config(), whole) if turn.prompt] == ["card", "spin"]
     assert score(store, tmp_path / "in").judged == 0
 
 
@@ -265,7 +266,7 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
 def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store):
     path = write(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
-    turn = correcting.turn_id("claude-code", "s1", turns_of(store, Config(), session)[1])
+    turn = correcting.turn_id("claude-code", "s1", read_turns(store, Config(), session)[1])
     assert correcting.split(store, PLAIN, session, turn.upper(), AT)[1].id == turn
 
 
@@ -352,8 +353,8 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Stor
         if 0 < done < total:
             raise KeyboardInterrupt
 
-    with pytest.raises(Stopped), Run(store, changes.roots, PLAIN, 1) as run:
-        scored(run, Choice(), progress=stop)
+    with pytest.raises(Stopped), open_run(store, PLAIN, changes.roots, jobs=1) as run:
+        score_run(run, progress=stop)
     assert len(seen) == 2
     again = score(store, folder)
     assert 0 < again.judged < 12
@@ -370,8 +371,8 @@ def test_a_stream_that_changed_while_it_was_cut_is_cut_again(tmp_path: Path, sto
                 file.write(encoded(talk("spin", start=100)))
             scan(store, discover([path]), 1, lambda *_: None)
 
-    with Run(store, changes.roots, PLAIN, 1) as run:
-        found = scored(run, Choice(), progress=meanwhile)
+    with open_run(store, PLAIN, changes.roots, jobs=1) as run:
+        found = score_run(run, progress=meanwhile)
     assert titles(found) == ["card / spin"]
     assert encode(found.report) == fresh(tmp_path, path)
 
@@ -423,7 +424,7 @@ def test_what_was_not_answered_is_asked_again(tmp_path: Path, store: Store, monk
 
 @pytest.mark.parametrize("name", ["nobody", "formula", ""])
 def test_a_judge_that_is_none_is_told(tmp_path: Path, store: Store, name: str):
-    with pytest.raises(BadInput, match="offline"), Run(store, (), Config(judge=name), 1):
+    with pytest.raises(BadInput, match="offline"), open_run(store, Config(judge=name), (), jobs=1):
         pass
 
 
@@ -466,7 +467,8 @@ def test_what_could_not_be_read_is_told_with_its_reasons(tmp_path: Path, store: 
     (tmp_path / "in" / "b.jsonl").write_bytes(b"Dear diary\n" * 3)
     (tmp_path / "in" / "c.jsonl").write_bytes(b"")
     changes = scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
-    report = score_store(store, changes.roots, PLAIN, unreadable=[("/x", "Permission denied")])
+    with open_run(store, PLAIN, changes.roots, jobs=1) as run:
+        report = score_run(run, [("/x", "Permission denied")]).report
     assert (report.skipped.files, report.skipped.lines) == (3, 6)
     assert report.skipped.reasons == {
         "not JSON": 2, "Permission denied": 1, "an empty file": 1, "not a JSON object": 1,
@@ -488,19 +490,19 @@ def test_a_session_is_told_by_where_its_turns_stand(tmp_path: Path, store: Store
     assert (first.models, first.boundary.signal, second.boundary.signal) == (
         ["claude-sonnet-4-5"], "conversation", "topic",
     )  # fmt: skip
-    assert [turn.prompt.text for turn in turns_of(store, Config(), second) if turn.prompt] == ["Now weave", "knot"]
+    assert [turn.prompt.text for turn in read_turns(store, Config(), second) if turn.prompt] == ["Now weave", "knot"]
 
 
 def test_sessions_are_found_by_how_their_id_begins(tmp_path: Path, store: Store):
     write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
-    everything = find(store, PLAIN, "")
+    everything = find_sessions(store, PLAIN, "")
     assert everything == []
     scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
-    both = find(store, PLAIN, "")
+    both = find_sessions(store, PLAIN, "")
     assert [one.title for one in both] == ["card / spin", "Now weave / knot"]
     for one in both:
-        assert find(store, PLAIN, one.id) == find(store, PLAIN, one.id[:11]) == [one]
-    assert find(store, PLAIN, "zz") == []
+        assert find_sessions(store, PLAIN, one.id) == find_sessions(store, PLAIN, one.id[:11]) == [one]
+    assert find_sessions(store, PLAIN, "zz") == []
 
 
 def test_nothing_of_the_machine_is_in_a_report(tmp_path: Path, store: Store):

@@ -21,8 +21,8 @@ def command(paths: Paths = None, as_json: AsJson = False, store: StorePath = Non
     """Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted."""
     config = settings(store=store)
     rules = reading.rules(config, present(config))
-    with scanned(paths, config.store, jobs, may_be_empty=True) as found:
-        health = examine(found.store, found.outcome, rules, os.environ, Path.home())
+    with scanned(paths, config, jobs, may_be_empty=True) as found:
+        health = examine(found.store, found.changes, rules, os.environ, Path.home())
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(encoded(health) + b"\n")

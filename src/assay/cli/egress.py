@@ -13,7 +13,6 @@ from assay.cli.wanted import Given, Judge, ModelName, ModelUrl, Project, Since, 
 from assay.llm.leaving import Egress
 from assay.pipeline.asking import asks_model
 from assay.pipeline.egress import egress, reach
-from assay.pipeline.pool import cores
 from assay.reports import leaving
 from assay.reports.safe import encoded
 
@@ -43,10 +42,8 @@ def command(  # noqa: PLR0913  each is an option
     found = msgspec.structs.replace(NOWHERE, judge=config.judge)
     if asks_model(config):
         way = reach(config, dict(os.environ))
-        with scanned(paths, config.store, jobs) as up_to_date:
-            estimate, requests = egress(
-                up_to_date.store, up_to_date.outcome.roots, config, jobs or cores(), way, choice
-            )
+        with scanned(paths, config, jobs) as up_to_date:
+            estimate, requests = egress(up_to_date.store, up_to_date.changes.roots, config, jobs, way, choice)
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     leave_quietly()
     if as_json:

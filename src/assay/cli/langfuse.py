@@ -44,11 +44,10 @@ from assay.pipeline.langfusing import (
     redactor,
     where_of,
 )
-from assay.pipeline.pool import cores
 from assay.pipeline.quality import NO_WORDS, Subject, for_quality, judged, silent, subjects, would_ask
 from assay.pipeline.reading import rules, tellable
 from assay.pipeline.running import Choice
-from assay.pipeline.scoring import kept_only, score_store
+from assay.pipeline.score import open_run, score_run
 from assay.pipeline.spending import size
 from assay.reports.safe import encoded, many, one_line, safe
 from assay.scores import profiles
@@ -236,8 +235,8 @@ def score(  # noqa: PLR0913  each is an option
         found = pulled(client, asked)
         done = None
         if found.pulled:
-            with scanned([Path(one.path) for one in found.pulled], config.store, jobs) as scan:
-                some = [named(one, asked) for one in subjects(scan.store, config, scan.outcome.roots, Choice())]
+            with scanned([Path(one.path) for one in found.pulled], config, jobs) as scan:
+                some = [named(one, asked) for one in subjects(scan.store, config, scan.changes.roots, Choice())]
                 heard = with_words(some, found)
                 qualities = judgements(scan.store, heard, scale, config, consent)
                 post = posting(client, scan.store, dry_run, recheck, wait)
@@ -304,19 +303,9 @@ def push(  # noqa: PLR0913  each is an option
     """
     config = as_reported(Given(store=store))
     choice = chosen(config, since, until, project)
-    with connected() as client, scanned(paths, config.store, jobs) as scan:
-        with closing(kept_only(scan.store, config)) as desk:
-            report = score_store(
-                scan.store,
-                scan.outcome.roots,
-                config,
-                since=choice.since,
-                until=choice.until,
-                project=choice.project,
-                jobs=jobs or cores(),
-                remembers=False,
-                asked=desk,
-            )
+    with connected() as client, scanned(paths, config, jobs) as scan:
+        with open_run(scan.store, config, scan.changes.roots, selection=choice, jobs=jobs) as run:
+            report = score_run(run, remembers=False).report
         post = posting(client, scan.store, dry_run, recheck, wait)
         done = push_facts(post, report.sessions, config, to_all=to_all)
     told(done, PullReport(), as_json)

@@ -129,8 +129,8 @@ def told_apart(which: Sequence[str]) -> Asked:
 @contextmanager
 def sessions_of(asked: Asked, config: Config, choice: Choice, jobs: int) -> Iterator[tuple[Store, list[Subject]]]:
     """An open store, and the sessions that are wanted of it; an id that nothing has is told."""
-    with scanned(asked.paths, config.store, jobs, may_be_empty=bool(asked.ids)) as found:
-        roots = None if asked.ids else found.outcome.roots
+    with scanned(asked.paths, config, jobs, may_be_empty=bool(asked.ids)) as found:
+        roots = None if asked.ids else found.changes.roots
         some = subjects(found.store, config, roots, choice, asked.ids)
         for one in asked.ids:
             if not any(subject.session.id.startswith(one) for subject in some):

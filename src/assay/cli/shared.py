@@ -3,23 +3,19 @@
 import os
 import signal
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from assay.config import Config, load, store_url
+from assay.config import Config, load
 from assay.errors import BadInput
-from assay.pipeline import scan as scanning
-from assay.pipeline.given import given_or_usual, nowhere
-from assay.pipeline.pool import cores
-from assay.stores.sql import Store, open_store
+from assay.pipeline.pool import Progress as Bytes
+from assay.pipeline.score import Transcripts, read_transcripts
 
 Paths = Annotated[
     list[Path] | None,
@@ -52,34 +48,21 @@ def one_of(given: str | None, allowed: Sequence[str], option: str) -> str | None
     return given
 
 
-class UpToDate(Struct, frozen=True):
-    """An open store that is up to date, and what bringing it there took."""
-
-    store: Store
-    outcome: scanning.Changes
-    seconds: float
-
-
 @contextmanager
 def scanned(
-    paths: Sequence[Path] | None, store: str | None, jobs: int, *, may_be_empty: bool = False, with_facts: bool = False
-) -> Iterator[UpToDate]:
-    """Read what is new, then hand out the store; without paths, from where the agents keep transcripts."""
-    found = given_or_usual(paths)
-    opened = open_store(store_url(store, os.environ))
-    try:
-        if not found.files and not paths and not may_be_empty and not opened.known(found.roots):
-            raise nowhere()
-        began = time.perf_counter()
+    paths: Sequence[Path] | None, config: Config, jobs: int, *, may_be_empty: bool = False, with_facts: bool = False
+) -> Iterator[Transcripts]:
+    """Read what is new under a progress bar, then hand out the store."""
+    with ExitStack() as stack:
         with bar("reading") as progress:
-            outcome = scanning.scan(opened, found, jobs or cores(), progress, with_facts=with_facts)
-        yield UpToDate(opened, outcome, time.perf_counter() - began)
-    finally:
-        opened.close()
+            found = stack.enter_context(
+                read_transcripts(paths, config, jobs, progress, may_be_empty=may_be_empty, with_facts=with_facts)
+            )
+        yield found
 
 
 @contextmanager
-def bar(doing: str) -> Iterator[scanning.Progress]:
+def bar(doing: str) -> Iterator[Bytes]:
     """A progress bar on a terminal; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda *_: None

@@ -19,10 +19,11 @@ from assay.config import Config, store_url, zone
 from assay.errors import BadInput
 from assay.pipeline import reading
 from assay.pipeline.given import present
-from assay.pipeline.pool import Pool, cores
+from assay.pipeline.lookup import read_turns
+from assay.pipeline.pool import Pool
 from assay.pipeline.running import Run
 from assay.pipeline.scan import establish_facts
-from assay.pipeline.scoring import kept_only, turns_of
+from assay.pipeline.score import open_run
 from assay.reports import listing, machine, terminal
 from assay.reports import session as one_session
 from assay.reports.safe import one_line
@@ -58,7 +59,7 @@ def command(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = Fal
 
 def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
     """Show what an id stands for in a store."""
-    with closing(kept_only(store, config)) as asked, Run(store, None, config, cores(), asked) as run:
+    with open_run(store, config) as run:
         with bar("judging") as progress:
             run.bring_up_to_date(progress)
         linked = run.linked()
@@ -121,7 +122,7 @@ def with_crush(session: Session) -> Session:
 
 
 def show_session(store: Store, config: Config, session: Session, as_json: bool) -> None:
-    turns = turns_of(store, config, session)
+    turns = read_turns(store, config, session)
     session = with_crush(session)
     leave_quietly()
     if as_json:

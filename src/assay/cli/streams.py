@@ -7,9 +7,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, UpToDate, leave_quietly, scanned, settings
+from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
 from assay.pipeline import reading
 from assay.pipeline.given import moment, present, project
+from assay.pipeline.score import Transcripts
 from assay.reports import machine, terminal
 from assay.reports.safe import encoded, many, safe
 from assay.types import Summary
@@ -38,49 +39,49 @@ def command(
     chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
     config = settings(store=store)
     rules = reading.rules(config, present(config))
-    with scanned(paths, config.store, jobs, with_facts=True) as found:
+    with scanned(paths, config, jobs, with_facts=True) as found:
         leave_quietly()
-        listed = [reading.summary(one, rules) for one in found.store.streams(found.outcome.roots, *chosen)]
+        listed = [reading.summary(one, rules) for one in found.store.streams(found.changes.roots, *chosen)]
         if as_json:
             sys.stdout.buffer.write(as_bytes(found, listed, rules) + b"\n")
         else:
             show(found, listed, rules)
 
 
-def as_bytes(found: UpToDate, listed: list[Summary], rules: reading.Rules) -> bytes:
+def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> bytes:
     """The JSON."""
-    files = [row for row in found.store.tally(found.outcome.roots) if row.gone_at is None]
+    files = [row for row in found.store.tally(found.changes.roots) if row.gone_at is None]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
-    unread = found.outcome.unreadable
+    unread = found.changes.unreadable
     return encoded(
         machine.StreamsView(
-            files=found.outcome.files,
+            files=found.changes.files,
             lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
             skipped=[
-                *machine.skips(reading.skips(found.store.skipped(found.outcome.roots), rules)),
+                *machine.skips(reading.skips(found.store.skipped(found.changes.roots), rules)),
                 *(machine.Skip(file=path, line=None, why=why) for path, why in reading.unreadable(unread, rules)),
             ],
             scan=machine.ScanView(
                 seconds=round(found.seconds, 6),
-                bytes_read=found.outcome.bytes_read,
-                new=found.outcome.new,
-                changed=found.outcome.changed,
-                gone=found.outcome.gone,
+                bytes_read=found.changes.bytes_read,
+                new=found.changes.new,
+                changed=found.changes.changed,
+                gone=found.changes.gone,
             ),
             streams=[machine.stream_view(one) for one in listed],
         )
     )
 
 
-def nothing(found: UpToDate, rules: reading.Rules) -> str:
+def nothing(found: Transcripts, rules: reading.Rules) -> str:
     """Why there is nothing to list."""
-    there = len(found.store.streams(found.outcome.roots))
+    there = len(found.store.streams(found.changes.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
-    if found.outcome.unreadable:
-        return f"{many(len(found.outcome.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
-    skipped = reading.skips(found.store.skipped(found.outcome.roots), rules)
+    if found.changes.unreadable:
+        return f"{many(len(found.changes.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
+    skipped = reading.skips(found.store.skipped(found.changes.roots), rules)
     foreign = [(path, why) for path, line, why in skipped if not line]
     if foreign:
         path, why = foreign[0]
@@ -89,13 +90,13 @@ def nothing(found: UpToDate, rules: reading.Rules) -> str:
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
-def show(found: UpToDate, listed: list[Summary], rules: reading.Rules) -> None:
+def show(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> None:
     """The table."""
     console = Console()
     if not listed:
         console.print(Text(nothing(found, rules)))
         return
     console.print(terminal.streams(listed, console.width))
-    files = f"{many(found.outcome.files, 'file')}, {found.outcome.new} new, {found.outcome.changed} changed"
+    files = f"{many(found.changes.files, 'file')}, {found.changes.new} new, {found.changes.changed} changed"
     console.print(Text(f"\n{many(len(listed), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
-    terminal.doubts(console, found.store.skipped(found.outcome.roots), found.outcome.unreadable)
+    terminal.doubts(console, found.store.skipped(found.changes.roots), found.changes.unreadable)

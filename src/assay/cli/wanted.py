@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from assay.cli import streams
 from assay.cli.consent import Consent, asking
 from assay.cli.remembering import last, made, remember
-from assay.cli.shared import UpToDate, bar, one_of, scanned, settings
+from assay.cli.shared import bar, one_of, scanned, settings
 from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.git.repo import open_repo
@@ -22,9 +23,9 @@ from assay.pipeline import reading
 from assay.pipeline.asking import Desk
 from assay.pipeline.given import moment, present, project
 from assay.pipeline.judging import is_known, is_there
-from assay.pipeline.pool import cores
-from assay.pipeline.running import Choice, Run
-from assay.pipeline.scoring import score_store
+from assay.pipeline.pool import ignore_progress
+from assay.pipeline.running import Choice
+from assay.pipeline.score import Transcripts, open_run, score_run
 from assay.reports import terminal
 from assay.reports.safe import many, one_line
 from assay.reports.words import listed, places
@@ -183,7 +184,7 @@ def answer(wanted: Wanted, config: Config) -> Answer:
     """Read what is new, judge what is new, and report."""
     here = zone(config)
     choice = chosen(config, wanted.since, wanted.until, wanted.project)
-    with scanned(wanted.paths, config.store, wanted.jobs) as found:
+    with scanned(wanted.paths, config, wanted.jobs) as found:
         report = scored(found, config, choice, wanted)
         if report.sessions:
             return Answer(report=report, zone=here)
@@ -203,28 +204,18 @@ def chosen(config: Config, since: str | None, until: str | None, within: str | N
     return choice
 
 
-def scored(found: UpToDate, config: Config, choice: Choice, wanted: Wanted) -> Report:
+def scored(found: Transcripts, config: Config, choice: Choice, wanted: Wanted) -> Report:
     """The report on the sessions that are wanted."""
-    roots = found.outcome.roots
+    open_one = partial(open_run, found.store, config, found.changes.roots, selection=choice, jobs=wanted.jobs)
 
     def would_ask(desk: Desk) -> Iterator[Question]:
-        with Run(found.store, roots, config, wanted.jobs or cores(), desk, choice) as run:
+        with open_one(models=desk) as run:
             yield from (one.question for one in run.rehearsed())
 
     with asking(found.store, config, wanted.consent, would_ask) as asked, bar("judging") as progress:
-        report = score_store(
-            found.store,
-            roots,
-            config,
-            since=choice.since,
-            until=choice.until,
-            project=choice.project,
-            jobs=wanted.jobs or cores(),
-            progress=progress if asked.asker is None else lambda *_: None,
-            unreadable=found.outcome.unreadable,
-            remembers=wanted.remembers,
-            asked=asked,
-        )
+        watch = ignore_progress if asked.asker else progress
+        with open_one(models=asked) as run:
+            report = score_run(run, found.changes.unreadable, watch, remembers=wanted.remembers).report
     if wanted.remembers:
         remember(found.store, config, report.judge.model)
     return report

@@ -3,7 +3,6 @@
 import re
 import tempfile
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,9 +13,8 @@ from assay.errors import BadInput
 from assay.evals import beginnings, skeleton
 from assay.evals.beginnings import Beginning, Fix
 from assay.git.repo import Repo, open_repo
-from assay.pipeline.pool import cores
-from assay.pipeline.running import Run
-from assay.pipeline.scoring import kept_only, turns_of
+from assay.pipeline.lookup import read_turns
+from assay.pipeline.score import open_run
 from assay.reports.safe import one_line
 from assay.scores.prism import has_crushed
 from assay.stores.sql import Store
@@ -59,7 +57,7 @@ def mine(store: Store, config: Config, wish: Wish) -> Mined:
     """Write a task's skeleton for a session that did not land."""
     found = sought(store, config, wish.session)
     refused(found.session, has_fix=bool(wish.fix))
-    prompt = next((turn.prompt.text for turn in turns_of(store, config, found.session) if turn.prompt), "")
+    prompt = next((turn.prompt.text for turn in read_turns(store, config, found.session) if turn.prompt), "")
     if not prompt.strip():
         raise BadInput(f"{found.session.id}: nobody asked for anything in it")
     folder = wish.into / name_of(found.session)
@@ -93,7 +91,7 @@ def laid(folder: Path, session: Session, prompt: str, start: Beginning, fix: Fix
 
 def sought(store: Store, config: Config, prefix: str) -> Found:
     """The session whose id begins so, with what became of its lines; none or several are told."""
-    with closing(kept_only(store, config)) as asked, Run(store, None, config, cores(), asked) as run:
+    with open_run(store, config) as run:
         run.bring_up_to_date()
         linked = run.linked()
         some = [one for one in linked if prefix and one.segments[0].id.startswith(prefix.lower())]

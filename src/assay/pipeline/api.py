@@ -12,10 +12,8 @@ from assay.pipeline import given
 from assay.pipeline import quality as judging
 from assay.pipeline.asking import Asker, Manner, desk
 from assay.pipeline.judging import is_known
-from assay.pipeline.pool import cores
-from assay.pipeline.running import Choice, Run
-from assay.pipeline.scan import scan
-from assay.pipeline.scoring import scored
+from assay.pipeline.running import Choice
+from assay.pipeline.score import open_run, read_transcripts, score_run
 from assay.pipeline.spending import size
 from assay.scores import profiles
 from assay.scores.report import Report
@@ -65,26 +63,19 @@ def score(  # noqa: PLR0913  a choice each, all by name
         until=given.moment(until, "until", zone(config)),
         project=given.project(project),
     )
-    return score_paths(listed(paths), config, choice, jobs or cores(), may_ask)
+    return score_paths(listed(paths), config, choice, jobs, may_ask)
 
 
 def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int, may_ask: bool) -> Report:
     """Bring the store up to date with the paths, or with the usual places, and report."""
-    found = given.given_or_usual(paths)
-    opened = open_store(store_url(config.store, os.environ))
-    try:
-        if not found.files and not paths and not opened.known(found.roots):
-            raise given.nowhere()
-        changes = scan(opened, found, jobs, lambda *_: None, with_facts=False)
-        manner = Manner(only_kept=not may_ask)
-        with closing(desk(opened, config, os.environ, manner)) as asked:
-            if asked.asker and not may_ask:
-                with Run(opened, changes.roots, config, 1, asked, choice) as run:
-                    refuse(asked.asker, (one.question for one in run.rehearsed()))
-            with Run(opened, changes.roots, config, jobs, asked, choice) as run:
-                return scored(run, choice, changes.unreadable).report
-    finally:
-        opened.close()
+    with (
+        read_transcripts(paths, config, jobs) as found,
+        closing(desk(found.store, config, os.environ, Manner(only_kept=not may_ask))) as models,
+        open_run(found.store, config, found.changes.roots, selection=choice, jobs=jobs, models=models) as run,
+    ):
+        if models.asker and not may_ask:
+            refuse(models.asker, (one.question for one in run.rehearsed()))
+        return score_run(run, found.changes.unreadable).report
 
 
 def refuse(asker: Asker, questions: Iterable[Question]) -> None:

@@ -2,7 +2,7 @@
 
 from assay.config import Config
 from assay.errors import BadInput
-from assay.pipeline.scoring import find, holding, placed_turns
+from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
 from assay.reports.safe import one_line
 from assay.sessions.boundaries import turn_id
 from assay.stores.sql import Store
@@ -17,7 +17,7 @@ Placed = list[tuple[Segment, int, Turn]]
 
 def the_one(store: Store, config: Config, prefix: str) -> Session:
     """The session whose id begins so; none or several are told."""
-    found = find(store, config, prefix.lower()) if prefix else []
+    found = find_sessions(store, config, prefix.lower()) if prefix else []
     if not found:
         said = one_line(prefix, 60)
         raise BadInput(f"no session begins with {said!r}; `assay sessions` lists them, `assay score` reads what is new")
@@ -32,7 +32,7 @@ def the_one(store: Store, config: Config, prefix: str) -> Session:
 
 def split(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
     """Let a new session begin with a turn of another, given by its number in there or its id."""
-    placed = placed_turns(store, config, session)
+    placed = read_placed_turns(store, config, session)
     n = number(placed, session, turn)
     segment, _, chosen = placed[n]
     if chosen.prompt is None:
@@ -42,7 +42,7 @@ def split(store: Store, config: Config, session: Session, turn: str, at: str) ->
         raise BadInput(f"{session.id} begins with turn {n + 1}; there is nothing before it to split off")
     new = turn_id(segment.agent, segment.stream, chosen) if is_inside else segment.id
     store.scored.correct(Corrected(kind="split", turn=new, at=at), (segment.agent, segment.stream))
-    return holding(store, config, session.id), holding(store, config, new)
+    return find_session_of(store, config, session.id), find_session_of(store, config, new)
 
 
 def number(placed: Placed, session: Session, turn: str) -> int:
@@ -67,7 +67,7 @@ def merge(store: Store, config: Config, session: Session, other: Session, at: st
     if session.tenant != other.tenant:
         raise BadInput(f"{session.id} and {other.id} belong to different tenants; their sessions stay apart")
     store.scored.correct(Corrected(kind="merge", turn=other.id, into=session.id, at=at))
-    return holding(store, config, session.id)
+    return find_session_of(store, config, session.id)
 
 
 def rename(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
@@ -78,4 +78,4 @@ def rename(store: Store, config: Config, session: Session, title: str, at: str) 
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
     store.scored.correct(Corrected(kind="rename", turn=session.id, title=said, at=at))
-    return holding(store, config, session.id)
+    return find_session_of(store, config, session.id)

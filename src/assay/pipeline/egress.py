@@ -11,7 +11,8 @@ from assay.llm import Model
 from assay.llm.leaving import Estimate, Leaving
 from assay.pipeline.asking import Asker, Desk, Manner, connect
 from assay.pipeline.cutting import Wanted
-from assay.pipeline.running import Choice, Run
+from assay.pipeline.running import Choice
+from assay.pipeline.score import open_run
 from assay.pipeline.spending import size
 from assay.stores.sql import Store
 
@@ -31,7 +32,7 @@ def egress(
     """What a run would ask of a model."""
     asker = Asker(store, config, model, Manner(only_kept=True))
     try:
-        with Run(store, roots, config, jobs, Desk(asker=asker), choice) as run:
+        with open_run(store, config, roots, selection=choice, jobs=jobs, models=Desk(asker=asker)) as run:
             wanted = list(run.rehearsed())
         known = set(asker.known([one.question.key for one in wanted]))
         return asker.estimate([size(one.question) for one in wanted]), list(leaving(wanted, model, known))

@@ -16,7 +16,7 @@ AGO = re.compile(r"(\d+)([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-def given_or_usual(paths: Sequence[Path] | None) -> Found:
+def find_transcripts(paths: Sequence[Path] | None) -> Found:
     """What lies at the paths; without any, where the agents keep transcripts."""
     return discover(paths) if paths else usual()
 
@@ -34,10 +34,10 @@ def usual() -> Found:
     return replace(found, roots=(*found.roots, *missing))
 
 
-def nowhere() -> BadInput:
-    """There is nothing to read in any of the usual places."""
+def explain_no_transcripts() -> str:
+    """Where transcripts were looked for in vain, and what to do."""
     looked = "\n  ".join(str(place) for place in usual_places())
-    return BadInput(
+    return (
         f"no transcripts found; looked in\n  {looked}\n"
         "give the folder that has them, or try `assay demo` for bundled examples"
     )

@@ -16,8 +16,15 @@ from assay.errors import WorkerLost
 T = TypeVar("T")
 R = TypeVar("R")
 
+Progress = Callable[[int, int], None]
+"""Called with the bytes of transcripts done and the bytes there are."""
+
 WAITING = 2
 """Tasks per process that are handed out ahead."""
+
+
+def ignore_progress(_done: int, _total: int) -> None:
+    """Nobody watches."""
 
 
 def cores() -> int:

@@ -23,10 +23,10 @@ from assay.pipeline.asking import Asker, Desk, Manner
 from assay.pipeline.cutting import OFFLINE, Wanted
 from assay.pipeline.egress import leaving
 from assay.pipeline.given import present
-from assay.pipeline.pool import cores
+from assay.pipeline.lookup import read_turns
 from assay.pipeline.reading import rules
-from assay.pipeline.running import UNANSWERED, Choice, Run
-from assay.pipeline.scoring import kept_only, turns_of
+from assay.pipeline.running import UNANSWERED, Choice
+from assay.pipeline.score import open_run
 from assay.pipeline.spending import size
 from assay.pipeline.tenants import OPTED_OUT, forbidden, named, withheld
 from assay.scores import profiles
@@ -65,11 +65,11 @@ def subjects(
     store: Store, config: Config, roots: Sequence[str] | None, choice: Choice, ids: Sequence[str] = ()
 ) -> list[Subject]:
     """The sessions that are wanted, all or those whose ids begin so, as they were judged last."""
-    with closing(kept_only(store, config)) as desk, Run(store, roots, config, cores(), desk) as run:
+    with open_run(store, config, roots) as run:
         run.bring_up_to_date()
         linked = [one for one in run.linked() if choice.takes(one) and is_called(one, ids)]
         found = [reading.session(one, run.terms.reading) for one in run.sessions(linked)]
-    return [Subject(session=one, read=partial(turns_of, store, config, one), is_named=bool(ids)) for one in found]
+    return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 
 def is_called(linked: Linked, ids: Sequence[str]) -> bool:

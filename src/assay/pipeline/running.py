@@ -6,7 +6,7 @@ soon as it is done: a run that was killed goes on where it stopped. What its jud
 store makes no difference.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from assay.config import Config
 from assay.errors import Stopped
 from assay.llm import Asked
 from assay.pipeline import reading
-from assay.pipeline.asking import NOBODY, Desk
+from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk
 from assay.pipeline.cutting import (
     OFFLINE,
     CutTask,
@@ -32,9 +32,11 @@ from assay.pipeline.cutting import (
 )
 from assay.pipeline.given import present
 from assay.pipeline.judging import Judged, hashed
-from assay.pipeline.pool import Pool
+from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.reworking import Outcome, reworked
 from assay.pipeline.telling import with_rework
+from assay.scores.prism import counted
+from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.linking import Linked, link
 from assay.stores.sql import Store
@@ -52,8 +54,6 @@ ASKED_BYTES = 64 << 20
 UNANSWERED = "the model gave no answer"
 ANEW = "anew"
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes of transcripts done and the bytes there are."""
 Answers = dict[str, Asked]
 
 NOTHING = Told()
@@ -100,6 +100,7 @@ class Run:
         self.asker = asker = desk.asker
         self.again = asker is not None and asker.manner.again
         self.corrections = store.scored.corrections()
+        self.placed_corrections = self.corrections
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if desk.instead else config
         self.terms = terms(chosen, splits, self.as_of, asker.asks if asker else None)
@@ -119,7 +120,7 @@ class Run:
 
     # --- streams to segments --------------------------------------------------------------------
 
-    def bring_up_to_date(self, progress: Progress = lambda *_: None) -> None:
+    def bring_up_to_date(self, progress: Progress = ignore_progress) -> None:
         """Cut and judge what changed, again where another scan kept files meanwhile."""
         done: set[tuple[Name, int]] = set()
         while waiting := self.waiting(done):
@@ -211,13 +212,13 @@ class Run:
     def linked_of(self, kept: Sequence[KeptSegment]) -> list[Linked]:
         """The sessions that segments make."""
         self.kept = {place(one.segment): one for one in kept}
-        self.corrections = about_segments(self.corrections, kept)
-        return link((one.segment for one in kept), self.corrections, self.config.boundaries)
+        self.placed_corrections = about_segments(self.corrections, kept)
+        return link((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
 
     def sessions(self, chosen: Sequence[Linked]) -> list[Session]:
         """Sessions with all that was judged of them; those of several segments are judged as one."""
         wholes = self.wholes([one for one in chosen if len(one.segments) > 1])
-        titles = {one.turn: one.title for one in self.corrections if one.kind == "rename"}
+        titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
         found = []
         for one in chosen:
             first = self.kept[place(one.segments[0])]
@@ -280,6 +281,40 @@ class Run:
                 wanted=tuple(wanted),
                 told=told,
             )
+
+    # --- what a report says of it ---------------------------------------------------------------
+
+    def count_streams(self) -> int:
+        """How many streams the sessions that are wanted may stand in."""
+        return self.store.count_streams(self.roots, **asdict(self.choice))
+
+    def describe_judge(self, sessions: Sequence[Session]) -> JudgeInfo:
+        """Who judged, and what that took."""
+        asker, names = self.asker, {one.judge: one.judge_versions for one in counted(sessions)}
+        why = (asker.closed if asker else self.instead) or None
+        backend, versions = self.terms.judge, self.terms.versions()
+        if len(names) == 1 and backend not in names:
+            (backend, versions), *_ = names.items()
+        if asker is None:
+            return JudgeInfo(backend=backend, versions=versions, fallback=why)
+        spent = asker.spent
+        return JudgeInfo(
+            backend=backend,
+            versions=versions,
+            model=asker.model.model,
+            where=asker.model.where,
+            fallback=None if why == ONLY_KEPT and self.terms.judge in names else why,
+            spending=Spending(
+                calls=spent.calls,
+                cached=spent.cached,
+                input=spent.usage.input,
+                output=spent.usage.output,
+                cache_read=spent.usage.cache_read,
+                cache_write=spent.usage.cache_write,
+                cost_usd=spent.cost_usd,
+                troubles=dict(spent.troubles),
+            ),
+        )
 
     # --- before anything is asked -----------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 """Reads what is new in a set of files and brings the store up to date."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -8,9 +10,10 @@ from msgspec import Struct
 from assay.errors import Stopped
 from assay.pipeline import work
 from assay.pipeline.discover import File, Found
-from assay.pipeline.pool import Pool
+from assay.pipeline.pool import Pool, Progress
 from assay.pipeline.work import Joining, Task, Unreadable
 from assay.plugins import names
+from assay.scores.report import Skips
 from assay.stores.sql import Store
 from assay.stores.sql.settling import Name, Settled, StreamFiles
 from assay.types import Known, Scanned
@@ -20,8 +23,8 @@ ALONE_BYTES = 8 << 20
 BATCH_BYTES, BATCH_FILES = 4 << 20, 64
 SETTLE_AT_ONCE = 200
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes there are."""
+PARTICULARS = re.compile(r": .*| \(.*", re.DOTALL)
+"""What a reason for skipping says beyond its kind."""
 
 
 class Changes(Struct, frozen=True, kw_only=True):
@@ -190,3 +193,17 @@ def settle_one(task: tuple[StreamFiles, Joining]) -> Settled:
     stream, joining = task
     joined = work.settle(joining)
     return Settled(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at, asked=joined.asked)
+
+
+def count_skips(store: Store, roots: Sequence[str], unreadable: Sequence[tuple[str, str]]) -> Skips:
+    """How many files and lines below the roots could not be read, and why."""
+    told = store.skipped(roots)
+    lines = sum(row.lines_skipped for row in store.tally(roots) if row.gone_at is None)
+    reasons = Counter(
+        PARTICULARS.sub("", why) for why in (*(why for _, _, why in told), *(why for _, why in unreadable))
+    )
+    return Skips(
+        files=sum(not line for _, line, _ in told) + len(unreadable),
+        lines=lines,
+        reasons=dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
+    )

@@ -1,0 +1,52 @@
+"""Sessions of a store by their ids, and the turns of one."""
+
+from collections.abc import Callable
+
+from assay.config import Config
+from assay.pipeline import reading
+from assay.pipeline.cutting import turns_in
+from assay.pipeline.given import present
+from assay.pipeline.score import open_run
+from assay.sessions.linking import Linked
+from assay.stores.sql import Store
+from assay.types import Segment, Session, Turn
+
+
+def find_sessions(store: Store, config: Config, prefix: str) -> list[Session]:
+    """All sessions of the store whose id begins so; the one whose id it is alone."""
+    found = select_sessions(store, config, lambda one: one.segments[0].id.startswith(prefix))
+    return [one for one in found if one.id == prefix] or found
+
+
+def find_session_of(store: Store, config: Config, segment: str) -> Session:
+    """The session that a segment, given by its id, belongs to."""
+    return select_sessions(store, config, lambda one: any(part.id == segment for part in one.segments))[0]
+
+
+def select_sessions(store: Store, config: Config, is_wanted: Callable[[Linked], bool]) -> list[Session]:
+    """Those of all sessions of the store that are wanted, as they may be seen."""
+    with open_run(store, config) as run:
+        run.bring_up_to_date()
+        found = run.sessions([one for one in run.linked() if is_wanted(one)])
+        return [reading.session(one, run.terms.reading) for one in found]
+
+
+def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:
+    """The turns of a session, as it was judged."""
+    return [turn for _, _, turn in read_placed_turns(store, config, session)]
+
+
+def read_placed_turns(store: Store, config: Config, session: Session) -> list[tuple[Segment, int, Turn]]:
+    """The turns of a session, each with its segment and its number in the stream."""
+    rules = reading.rules(config, present(config))
+    segments = store.scored.called([session.id, *(join.id for join in session.merged_from)])
+    files = store.scored.files_of({(one.agent, one.stream) for one in segments})
+    streams = {
+        (one.agent, one.id): reading.readable(kept, rules).stream
+        for one, kept in zip(files, store.scored.pieces(files), strict=True)
+    }
+    return [
+        (segment, n, turn)
+        for segment in segments
+        for n, turn in enumerate(turns_in(streams[segment.agent, segment.stream], segment), segment.first)
+    ]

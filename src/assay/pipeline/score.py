@@ -1,0 +1,110 @@
+"""The street on one page: transcripts are found, read, cut, judged, linked, followed, counted, and told.
+
+Every command and the Python API go this way: `read_transcripts` brings a store up to date with files, `open_run` is
+the one way to a scoring of what a store holds, and `score_run` makes the report of it.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from assay.config import Config, store_url, zone
+from assay.errors import BadInput
+from assay.pipeline import reading
+from assay.pipeline.asking import Desk, from_memory
+from assay.pipeline.given import explain_no_transcripts, find_transcripts
+from assay.pipeline.pool import Progress, cores, ignore_progress
+from assay.pipeline.running import ALL, Choice, Run
+from assay.pipeline.scan import Changes, count_skips, scan
+from assay.pipeline.telling import lost, remember
+from assay.scores.report import Report, report
+from assay.scores.survival import Followed, survival
+from assay.sessions.linking import ledger
+from assay.stores.sql import Store, open_store
+
+
+class Transcripts(Struct, frozen=True):
+    """An open store that is up to date with some transcripts, and what bringing it there took."""
+
+    store: Store
+    changes: Changes
+    seconds: float
+
+
+class ScoreResult(Struct, frozen=True, kw_only=True):
+    """A report, and what it took."""
+
+    report: Report
+    judged: int
+    """How often a segment or session was judged in this run."""
+    reused: int
+    """Sessions of the report that were judged in an earlier one."""
+    histories: int = 0
+    """How often a repository's history was read."""
+
+
+@contextmanager
+def read_transcripts(
+    paths: Sequence[Path] | None,
+    config: Config,
+    jobs: int = 0,
+    progress: Progress = ignore_progress,
+    *,
+    may_be_empty: bool = False,
+    with_facts: bool = False,
+) -> Iterator[Transcripts]:
+    """Find the transcripts at the paths, or where the agents keep them, and read what is new into the store."""
+    files = find_transcripts(paths)
+    with closing(open_store(store_url(config.store, os.environ))) as store:
+        if not (files.files or paths or may_be_empty or store.known(files.roots)):
+            raise BadInput(explain_no_transcripts())
+        began = time.perf_counter()
+        changes = scan(store, files, jobs or cores(), progress, with_facts=with_facts)
+        yield Transcripts(store, changes, time.perf_counter() - began)
+
+
+@contextmanager
+def open_run(
+    store: Store,
+    config: Config,
+    roots: Sequence[str] | None = None,
+    *,
+    selection: Choice = ALL,
+    jobs: int = 0,
+    models: Desk | None = None,
+) -> Iterator[Run]:
+    """A scoring of the streams below the roots, or of all; without models, what they answered before has to do."""
+    with ExitStack() as stack:
+        asked = models or stack.enter_context(closing(from_memory(store, config, os.environ)))
+        yield stack.enter_context(Run(store, roots, config, jobs or cores(), asked, selection))
+
+
+def score_run(
+    run: Run,
+    unreadable: Sequence[tuple[str, str]] = (),
+    progress: Progress = ignore_progress,
+    *,
+    remembers: bool = True,
+) -> ScoreResult:
+    """Score the sessions that the run selects; the next report can tell what changed since one that is remembered."""
+    run.bring_up_to_date(progress)  # cut and judge
+    linked = run.linked()  # link
+    chosen = [one for one in linked if run.choice.takes(one)]
+    sessions, outcome = run.followed(chosen, linked)  # follow
+    found = report(  # count
+        sessions,
+        reading.entries(ledger(chosen), sessions, run.terms.reading),
+        streams=run.count_streams(),
+        judge=run.describe_judge(sessions),
+        skipped=count_skips(run.store, run.roots or (), unreadable),
+        zone=zone(run.config),
+        followed=Followed(survival=survival(outcome.ages), lost=lost(sessions, outcome)),
+    )
+    if remembers:  # tell, so that the next report can say what changed
+        remember(run.store, found.sessions, outcome)
+    reused = sum((one.agent, one.id) not in run.fresh for one in sessions)
+    return ScoreResult(report=found, judged=run.judged, reused=reused, histories=outcome.histories)
