@@ -40,7 +40,7 @@ def install(patch: pytest.MonkeyPatch, folder: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain-judge\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[assay.judges]\nplain = tests.plain_judge\n")
     patch.syspath_prepend(str(folder))
-    for cached in (plugins.names, plugins.find, judging.judge):
+    for cached in (plugins.list_names, plugins.load_module, judging.judge):
         cached.cache_clear()
 
 

@@ -10,7 +10,7 @@ import pytest
 PKG = "assay"
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "types errors config plugins http llm sources sessions git facts judges scores "
+    "types errors resources config plugins retry http llm sources sessions git facts judges scores "
     "stores langfuse reports pipeline evals web cli"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]

@@ -8,9 +8,9 @@ AssayError          anything Assay itself reports
 │   ├── ModelBusy         it may answer later: try again
 │   ├── ModelRefused      it won't answer this: the session is ungraded
 │   └── ModelUnavailable  it answers nobody: no key, no program, no such model, no way there
-├── Invalid         what an evaluation rests on can't be trusted: exit code 4
+├── InvalidRun      what an evaluation rests on can't be trusted: exit code 4
 ├── WorkerLost      a worker process was killed: what was done is kept
-└── Stopped         the person asked to stop: what was done is kept, exit code 130
+└── RunStopped      the person asked to stop: what was done is kept, exit code 130
 
 Every message says what, where, and what to do. Anything else that is raised is a bug of ours
 and keeps its traceback.
@@ -56,7 +56,7 @@ class ModelUnavailable(ModelError):
     """No request is answered: what was asked for is not set up, or can't be reached."""
 
 
-class Invalid(AssayError):
+class InvalidRun(AssayError):
     """What an evaluation rests on can't be trusted."""
 
     exit_code = 4
@@ -66,7 +66,7 @@ class WorkerLost(AssayError):
     """A worker process died."""
 
 
-class Stopped(AssayError):
+class RunStopped(AssayError):
     """Ctrl-C."""
 
     exit_code = 130

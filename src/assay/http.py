@@ -1,12 +1,12 @@
 """One patient client for services on the net: every wait and every retry for them is here.
 
 RemoteError (an AssayError)  a service gave no usable answer
-├── Unreachable      no connection, or the line went dead, however often it was tried
-├── Busy             429 or 5xx, however often it was tried; `wait_s` is what it asked for
-├── Refused          4xx: this request won't be answered; `status` and `said` tell what it said
-│   ├── NotAllowed   401 or 403: no request with these keys will be
-│   └── NotThere     404: no such thing, or not in this version of the service
-└── Garbled          an answer that is not what it should be
+├── ServiceUnreachable  no connection, or the line went dead, however often it was tried
+├── ServiceBusy         429 or 5xx, however often it was tried; `wait_s` is what it asked for
+├── RequestRefused      4xx: this request won't be answered; `status` and `said` tell what it said
+│   ├── AccessDenied    401 or 403: no request with these keys will be
+│   └── PathNotFound    404: no such thing, or not in this version of the service
+└── GarbledAnswer       an answer that is not what it should be
 
 Every message names the service and the path, never a key.
 """
@@ -16,8 +16,6 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -26,6 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.errors import AssayError, BadInput
+from assay.retry import double_wait, parse_retry_after
 
 MINUTE_S = 60.0
 MOST_SAID, MOST_READ = 300, 20_000
@@ -42,11 +41,11 @@ class RemoteError(AssayError):
     """A service gave no usable answer."""
 
 
-class Unreachable(RemoteError):
+class ServiceUnreachable(RemoteError):
     """No connection to the service."""
 
 
-class Busy(RemoteError):
+class ServiceBusy(RemoteError):
     """The service is overloaded, broken for now, or wants fewer requests."""
 
     def __init__(self, why: str, wait_s: float | None = None) -> None:
@@ -54,7 +53,7 @@ class Busy(RemoteError):
         self.wait_s = wait_s
 
 
-class Refused(RemoteError):
+class RequestRefused(RemoteError):
     """The service won't answer this request."""
 
     def __init__(self, why: str, status: int = 400, said: str = "") -> None:
@@ -63,19 +62,19 @@ class Refused(RemoteError):
         self.said = said
 
 
-class NotAllowed(Refused):
+class AccessDenied(RequestRefused):
     """The keys are wrong, or may not do this."""
 
 
-class NotThere(Refused):
+class PathNotFound(RequestRefused):
     """Nothing stands at this path."""
 
 
-class Garbled(RemoteError):
+class GarbledAnswer(RemoteError):
     """An answer of another form than promised."""
 
 
-class Patience(Struct, frozen=True, kw_only=True):
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """How long to wait for one answer, and how often to ask."""
 
     timeout_s: float = 60.0
@@ -94,7 +93,7 @@ class Clock(Struct, frozen=True, kw_only=True):
     """From 0 to 1: two clients that were turned away together shall not come back together."""
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class HttpAnswer(Struct, frozen=True, kw_only=True):
     """What came back of a request that was accepted."""
 
     status: int
@@ -111,7 +110,7 @@ class Pace:
         self.sent: deque[float] = deque(maxlen=max(per_minute, 1))
 
     def wait(self) -> None:
-        """Return when the next request may go."""
+        """Returns when the next request may go."""
         if not self.per_minute:
             return
         if len(self.sent) == self.per_minute and (left := self.sent[0] + MINUTE_S - self.clock.now()) > 0:
@@ -127,38 +126,38 @@ class Http:
         base: str,
         keys: tuple[str, str],
         *,
-        patience: Patience | None = None,
+        policy: RetryPolicy | None = None,
         clock: Clock | None = None,
         per_minute: Mapping[str, int] | None = None,
         transport: httpx.BaseTransport | None = None,
         clean: Callable[[str], str] = str,
     ) -> None:
-        self.base = address(base)
+        self.base = parse_address(base)
         self.host = urlsplit(self.base).netloc
-        self.patience = patience or Patience()
+        self.policy = policy or RetryPolicy()
         self.clock = clock or Clock()
         self.paces = {bucket: Pace(most, self.clock) for bucket, most in (per_minute or {}).items()}
         self.secret = keys[1]
         self.clean = clean
         """What the service says goes through it before anybody is told."""
         self.client = httpx.Client(
-            base_url=self.base, auth=keys, timeout=self.patience.timeout_s, transport=transport, follow_redirects=False
+            base_url=self.base, auth=keys, timeout=self.policy.timeout_s, transport=transport, follow_redirects=False
         )
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Closes all connections to the service."""
         self.client.close()
 
-    def get(self, path: str, params: Params | None = None, bucket: str = "") -> Answer:
-        """Ask for something."""
+    def get(self, path: str, params: Params | None = None, bucket: str = "") -> HttpAnswer:
+        """Asks for what stands at a path."""
         return self.send("GET", path, params=params or {}, bucket=bucket)
 
-    def post(self, path: str, body: Any, *, bucket: str = "", is_repeatable: bool = True) -> Answer:
-        """Hand something in; where sending it twice would make two of it, it is only repeated if it never arrived."""
+    def post(self, path: str, body: Any, *, bucket: str = "", is_repeatable: bool = True) -> HttpAnswer:
+        """Hands a body in; where sending it twice would make two of it, it is only repeated if it never arrived."""
         return self.send("POST", path, body=body, bucket=bucket, is_repeatable=is_repeatable)
 
-    def patch(self, path: str, body: Any, bucket: str = "") -> Answer:
-        """Change something."""
+    def patch(self, path: str, body: Any, bucket: str = "") -> HttpAnswer:
+        """Changes what stands at a path."""
         return self.send("PATCH", path, body=body, bucket=bucket)
 
     def send(
@@ -170,45 +169,47 @@ class Http:
         body: Any = None,
         bucket: str = "",
         is_repeatable: bool = True,
-    ) -> Answer:
-        """One request with its retries; raises a `RemoteError`."""
+    ) -> HttpAnswer:
+        """Sends one request, with its retries; raises a `RemoteError`."""
         where = f"{method} {self.host}{path}"
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
-        for left in reversed(range(self.patience.tries)):
+        for left in reversed(range(self.policy.tries)):
             if pace := self.paces.get(bucket):
                 pace.wait()
             try:
                 response = self.client.request(method, path, params=params or None, content=content, headers=headers)
             except httpx.TransportError as error:
                 if not left or not (is_repeatable or isinstance(error, NOT_SENT)):
-                    raise Unreachable(f"{where}: {reason(error)}; is the address right, and is it running?") from None
+                    raise ServiceUnreachable(
+                        f"{where}: {describe_transport_error(error)}; is the address right, and is it running?"
+                    ) from None
                 wait_s = self.back_off(left)
             else:
                 if response.is_success:
-                    return Answer(status=response.status_code, body=response.content, where=where)
-                wait_s = self.turned_down(response, where, left if is_repeatable or is_safe(response) else 0)
+                    return HttpAnswer(status=response.status_code, body=response.content, where=where)
+                wait_s = self.pick_wait(response, where, left if is_repeatable or was_not_carried_out(response) else 0)
             self.clock.sleep(wait_s)
         raise AssertionError("the last try returns or raises")
 
-    def turned_down(self, response: httpx.Response, where: str, left: int) -> float:
+    def pick_wait(self, response: httpx.Response, where: str, left: int) -> float:
         """Seconds to wait before asking again; raises where that is no use."""
-        status, said = response.status_code, self.hushed(response)
+        status, said = response.status_code, self.read_error_text(response)
         if status not in RETRIED:
-            raise refusal(status, where, said, self.unkeyed(response.headers.get("location", "")))
-        asked_s = retry_after(response)
+            raise build_refusal(status, where, said, self.redact_keys(response.headers.get("location", "")))
+        asked_s = parse_retry_after(response.headers)
         wait_s = self.back_off(left) if asked_s is None else asked_s
-        if not left or wait_s > self.patience.most_wait_s:
+        if not left or wait_s > self.policy.most_wait_s:
             waiting = f"it asks to wait {asked_s:.0f} s" if asked_s else "try again later"
-            raise Busy(f"{where}: answered {status} {said}; {waiting}", asked_s)
+            raise ServiceBusy(f"{where}: answered {status} {said}; {waiting}", asked_s)
         return wait_s
 
     def back_off(self, left: int) -> float:
-        """Twice as long after each try, somewhat spread."""
-        wait_s = self.patience.first_wait_s * 2.0 ** (self.patience.tries - 1 - left)
-        return min(wait_s * (0.75 + self.clock.jitter() / 2), self.patience.most_wait_s)
+        """Seconds to wait where the service names none: twice as long after each try, somewhat spread."""
+        waits = self.policy
+        return double_wait(waits.tries - left, waits.first_wait_s, waits.most_wait_s, self.clock.jitter())
 
-    def hushed(self, response: httpx.Response) -> str:
+    def read_error_text(self, response: httpx.Response) -> str:
         """What the service said, on one line, without our key or anybody's; cut only then, for half a key is none."""
         said = response.content[:MOST_READ].decode("utf-8", "replace")
         try:
@@ -218,14 +219,14 @@ class Http:
         if isinstance(message, dict) and isinstance(message.get("message"), str):
             detail = message.get("error")
             said = message["message"] + (f" {msgspec.json.encode(detail).decode()}" if detail else "")
-        return " ".join(self.unkeyed(said[:MOST_READ]).split())[:MOST_SAID]
+        return " ".join(self.redact_keys(said[:MOST_READ]).split())[:MOST_SAID]
 
-    def unkeyed(self, said: str) -> str:
-        """Words of the service without keys."""
+    def redact_keys(self, said: str) -> str:
+        """What a service said, without keys."""
         return self.clean(said.replace(self.secret, "***") if self.secret else said)
 
 
-def address(given: str) -> str:
+def parse_address(given: str) -> str:
     """A service's address without a path's last slash, a query or a key in it."""
     try:
         parts = urlsplit(given.strip())
@@ -239,49 +240,33 @@ def address(given: str) -> str:
     return urlunsplit((parts.scheme, f"{host}{port}", parts.path.rstrip("/"), "", ""))
 
 
-def refusal(status: int, where: str, said: str, location: str) -> Refused:
+def build_refusal(status: int, where: str, said: str, location: str) -> RequestRefused:
     """The error for an answer that more tries won't change."""
     why = f"{where}: answered {status} {said}".rstrip()
     if status in (401, 403):
-        return NotAllowed(f"{why}; check the keys and that they belong to this host", status, said)
+        return AccessDenied(f"{why}; check the keys and that they belong to this host", status, said)
     if status == 404:
-        return NotThere(why, status, said)
+        return PathNotFound(why, status, said)
     if 300 <= status < 400:
-        return Refused(f"{why}; it leads to {location[:200]!r}: give that host instead", status, said)
-    return Refused(why, status, said)
+        return RequestRefused(f"{why}; it leads to {location[:200]!r}: give that host instead", status, said)
+    return RequestRefused(why, status, said)
 
 
-def is_safe(response: httpx.Response) -> bool:
+def was_not_carried_out(response: httpx.Response) -> bool:
     """Whether a request that was turned down was surely not carried out."""
     return response.status_code in TURNED_AWAY
 
 
-def retry_after(response: httpx.Response) -> float | None:
-    """Seconds that the service asks to wait: a number, or a date."""
-    given = response.headers.get("retry-after", "").strip()
-    if not given:
-        return None
-    try:
-        seconds = float(given)
-    except ValueError:
-        try:
-            at = parsedate_to_datetime(given)
-        except ValueError:
-            return None
-        seconds = (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(seconds, 0.0) if seconds == seconds else None
-
-
-def reason(error: httpx.TransportError) -> str:
+def describe_transport_error(error: httpx.TransportError) -> str:
     """Why there was no answer, in a few words."""
     kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).lower()
     return f"{kind} ({' '.join(str(error).split())[:120]})" if str(error) else kind
 
 
-def decoded(answer: Answer, kind: type[T]) -> T:
+def decode_answer(answer: HttpAnswer, kind: type[T]) -> T:
     """An answer's body as the type it should have."""
     try:
         return msgspec.json.decode(answer.body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         said = str(error)[:160]
-    raise Garbled(f"{answer.where}: an answer of another form than promised ({said}); is it the right address?")
+    raise GarbledAnswer(f"{answer.where}: an answer of another form than promised ({said}); is it the right address?")

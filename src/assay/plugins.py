@@ -1,4 +1,4 @@
-"""Finds the inhabitants of a room: our own files first, then entry points of other packages."""
+"""Finds the plug-ins of a room such as `facts`: our own files first, then entry points of other packages."""
 
 import importlib
 import pkgutil
@@ -10,15 +10,15 @@ from assay.errors import BadInput
 
 
 @cache
-def names(kind: str) -> tuple[str, ...]:
-    """Names of all that can be found in a room, sorted."""
+def list_names(kind: str) -> tuple[str, ...]:
+    """Names of all plug-ins of a room, sorted."""
     room = importlib.import_module(f"assay.{kind}")
     ours = {module.name for module in pkgutil.iter_modules(room.__path__)}
     return tuple(sorted(ours | {point.name for point in entry_points(group=f"assay.{kind}")}))
 
 
 @cache
-def find(kind: str, name: str) -> ModuleType:
+def load_module(kind: str, name: str) -> ModuleType:
     """The module `name` of the room `kind`, ours or a plugin's."""
     room = importlib.import_module(f"assay.{kind}")
     if any(module.name == name for module in pkgutil.iter_modules(room.__path__)):
@@ -26,4 +26,4 @@ def find(kind: str, name: str) -> ModuleType:
     for point in entry_points(group=f"assay.{kind}", name=name):
         module: ModuleType = point.load()
         return module
-    raise BadInput(f"no {kind} called {name!r}; there are: {', '.join(names(kind))}")
+    raise BadInput(f"no {kind} called {name!r}; there are: {', '.join(list_names(kind))}")

@@ -42,7 +42,7 @@ def modules(node: ast.AST) -> Iterator[str]:
         yield from (one.name for one in node.names)
     elif isinstance(node, ast.ImportFrom):
         yield from (f"{node.module}.{one.name}" for one in node.names)
-    elif last(node) in ("import_module", "__import__", "installed"):
+    elif last(node) in ("import_module", "__import__", "import_sdk"):
         given: ast.AST | None = node.args[0] if isinstance(node, ast.Call) and node.args else None
         given = given.values[0] if isinstance(given, ast.JoinedStr) else given
         yield str(given.value) if isinstance(given, ast.Constant) else "?"
@@ -113,7 +113,7 @@ RULES: dict[str, Rule] = {
         {
             "sessions/redaction": "that is its task",
             "judges/model/wording.py": "words of our own prompts",
-            "llm/asking.py": "our own guidance",
+            "llm/client.py": "our own guidance",
             "llm/contract.py": "no guidance",
             "langfuse/deriving.py": "names of a profile's dimensions",
             "langfuse/scores.py": "no comment",
@@ -129,7 +129,7 @@ RULES: dict[str, Rule] = {
          "sessions/redaction/gates.py": "engines"},
     ),
     "programs are started": Rule(
-        starts, {"git.py": "git", "llm/claude_cli": "claude", "evals": "agents, checks and gh"}
+        starts, {"git.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh"}
     ),
     "something is printed or logged": Rule(
         says,

@@ -21,7 +21,7 @@ from assay.judges.criteria import FLOORS
 from assay.judges.model import ModelJudge, check, versions
 from assay.judges.model.verdicts import TALKS
 from assay.judges.model.wording import example
-from assay.llm import Asked, Question, Trouble
+from assay.llm import Question, QuestionResult, Trouble
 from assay.sessions.redaction import Redactor
 from assay.types import Failure, Intent, OutcomeJudgement, Part, Prompt, Stream, Turn
 from tests.judges.make_turns import (
@@ -62,7 +62,7 @@ class Scripted:
 
     def __init__(self, script: Callable[[Question], Any], votes: int = 1) -> None:
         self.script = script
-        self.answers: dict[str, Asked] = {}
+        self.answers: dict[str, QuestionResult] = {}
         self.judge = ModelJudge("small", self.answers, 4_000, votes, Redactor())
         self.questions: list[Question] = []
 
@@ -80,14 +80,14 @@ class Scripted:
         raise AssertionError("it asks for ever")
 
 
-def answered(question: Question, reply: Any) -> Asked:
+def answered(question: Question, reply: Any) -> QuestionResult:
     """As it is kept: checked before, or in trouble."""
-    if isinstance(reply, Asked):
+    if isinstance(reply, QuestionResult):
         return reply
     text = reply if isinstance(reply, str) else json.dumps(reply)
     wrong = check(question, text)
     trouble: Trouble | None = "invalid" if wrong else None
-    return Asked(
+    return QuestionResult(
         key=question.key,
         job=question.job,
         version=question.version,
@@ -133,7 +133,7 @@ def stream(turns: Sequence[Turn]) -> Stream:
     )
 
 
-def asking(answers: Mapping[str, Asked] | None = None, **changed: Any) -> ModelJudge:
+def asking(answers: Mapping[str, QuestionResult] | None = None, **changed: Any) -> ModelJudge:
     given = {"model": "small", "answers": answers or {}, "tokens": 4_000, "votes": 1, "redactor": Redactor()}
     return ModelJudge(**(given | changed))
 
@@ -451,8 +451,8 @@ def test_words_to_the_judge_do_not_save_a_failure() -> None:
     ],
 )
 def test_trouble_is_why_a_session_is_ungraded(trouble: Trouble, why: str, told: str) -> None:
-    def script(question: Question) -> Asked:
-        return Asked(key=question.key, job=question.job, version=question.version, trouble=trouble, why=why)
+    def script(question: Question) -> QuestionResult:
+        return QuestionResult(key=question.key, job=question.job, version=question.version, trouble=trouble, why=why)
 
     scripted = Scripted(script)
     for put in (
@@ -467,7 +467,7 @@ def test_a_kept_answer_is_checked_again() -> None:
     judge = asking(guess=True)
     judge.rubric(session(FIX))
     question = judge.wanted[0]
-    kept = Asked(key=question.key, job="rubric", version=question.version, text='{"intent": "bug_fix"}')
+    kept = QuestionResult(key=question.key, job="rubric", version=question.version, text='{"intent": "bug_fix"}')
     with pytest.raises(JudgeError, match="can't be used"):
         asking({question.key: kept}).rubric(session(FIX))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import JudgeError
 from assay.judges.model import check
 from assay.judges.model import quality as judge
-from assay.llm import Asked, Question
+from assay.llm import Question, QuestionResult
 from assay.scores.profiles import SHIPPED, load, prompt_text, schema
 from assay.sessions.redaction import Redactor
 from assay.types.quality import Dimension, Profile
@@ -49,7 +49,7 @@ def wrong(reply: object, profile: Profile = PROFILE) -> str:
 
 
 def read(reply: dict[str, Any], places: tuple[int, ...] = (1, 2, 3)) -> dict[str, Dimension]:
-    answer = Asked(key="k", job="quality", version="1", text=json.dumps(reply))
+    answer = QuestionResult(key="k", job="quality", version="1", text=json.dumps(reply))
     return judge.dimensions(answer, PROFILE, TURNS, places)
 
 
@@ -235,6 +235,6 @@ def test_a_rationale_is_kept_as_one_harmless_line() -> None:
 
 @pytest.mark.parametrize("why", ["the model declined to answer", ""])
 def test_trouble_is_raised_with_its_reason(why: str) -> None:
-    answer = Asked(key="k", job="quality", version="1", trouble="refused", why=why)
+    answer = QuestionResult(key="k", job="quality", version="1", trouble="refused", why=why)
     with pytest.raises(JudgeError, match=why or "refused"):
         judge.dimensions(answer, PROFILE, TURNS, (1, 2, 3))

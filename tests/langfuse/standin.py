@@ -57,7 +57,7 @@ class Time:
         self.at += timedelta(seconds=seconds)
 
     def clock(self) -> Clock:
-        return Clock(sleep=self.sleep, now=lambda: self.at.timestamp(), jitter=lambda: 0.5)
+        return Clock(sleep=self.sleep, now=lambda: self.at.timestamp(), jitter=lambda: 0.0)
 
 
 def stamp(at: datetime) -> str:

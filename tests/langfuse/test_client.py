@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.errors import BadInput
-from assay.http import NotAllowed, RemoteError
+from assay.http import AccessDenied, RemoteError
 from assay.langfuse import connect, status
 from tests.langfuse.conftest import HOST, client_of, environment
 from tests.langfuse.standin import Standin
@@ -66,7 +66,7 @@ def test_wrong_keys_are_told_without_the_key(make: Make):
     standin = make()
     env = environment() | {"LANGFUSE_SECRET_KEY": "sk-lf-wrong"}
     client = connect(env, transport=standin.transport())
-    with pytest.raises(NotAllowed, match=r"401 Invalid credentials.*check the keys") as caught:
+    with pytest.raises(AccessDenied, match=r"401 Invalid credentials.*check the keys") as caught:
         status(client)
     assert "sk-lf" not in str(caught.value)
 

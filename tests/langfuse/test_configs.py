@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from assay.errors import BadInput
-from assay.http import Busy
+from assay.http import ServiceBusy
 from assay.langfuse import ScoreConfig, setup
 from tests.langfuse.conftest import client_of
 from tests.langfuse.standin import Standin
@@ -108,7 +108,7 @@ def test_a_config_is_not_created_again_where_the_answer_was_lost(make: Make):
     standin = make()
     client = client_of(standin)
     standin.planned = [(200, {}, {"data": [], "meta": {"totalPages": 1}}), (502, {}, {"message": "Bad gateway"})]
-    with pytest.raises(Busy, match="502 Bad gateway"):
+    with pytest.raises(ServiceBusy, match="502 Bad gateway"):
         setup(client, [TRUTH])
     assert len([1 for method, *_ in standin.log if method == "POST"]) == 1
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.http import Busy
+from assay.http import ServiceBusy
 from assay.langfuse import Client, Target, is_known, pull, setup, trace_at
 from assay.langfuse.configs import check
 from assay.langfuse.facts import CONFIGS, facts_of
@@ -173,7 +173,7 @@ def test_a_server_that_goes_away_leaves_what_is_missing_for_the_next_run(make: M
     scores = facts_of(LANDED, TARGET, there.ids, clean)
     ready = post(client, store)
     standin.planned = [(500, {}, {"message": "broken"})] * 10
-    with pytest.raises(Busy, match="500"):
+    with pytest.raises(ServiceBusy, match="500"):
         deliver(ready, scores, there)
     standin.planned = []
     assert len(deliver(ready, scores, there).stored) == 4

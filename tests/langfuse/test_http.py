@@ -8,7 +8,18 @@ import httpx
 import pytest
 
 from assay.errors import BadInput
-from assay.http import Busy, Garbled, Http, NotAllowed, NotThere, Patience, Refused, Unreachable, address, decoded
+from assay.http import (
+    AccessDenied,
+    GarbledAnswer,
+    Http,
+    PathNotFound,
+    RequestRefused,
+    RetryPolicy,
+    ServiceBusy,
+    ServiceUnreachable,
+    decode_answer,
+    parse_address,
+)
 from tests.langfuse.standin import Time
 
 SECRET = "sk-lf-very-secret"
@@ -59,8 +70,8 @@ def test_trouble_that_passes_is_waited_out(case):
 @pytest.mark.parametrize("case", TROUBLE)
 def test_trouble_that_stays_is_told_with_the_place_and_without_the_key(case):
     time, script = Time(), Script(TROUBLE[case])
-    with pytest.raises((Busy, Unreachable), match=r"GET loom\.example/x: ") as caught:
-        http(script, time, patience=Patience(tries=3)).get("/x")
+    with pytest.raises((ServiceBusy, ServiceUnreachable), match=r"GET loom\.example/x: ") as caught:
+        http(script, time, policy=RetryPolicy(tries=3)).get("/x")
     assert len(script.requests) == 3
     assert SECRET not in str(caught.value)
 
@@ -68,7 +79,7 @@ def test_trouble_that_stays_is_told_with_the_place_and_without_the_key(case):
 def test_what_must_not_be_sent_twice_is_only_repeated_if_it_never_arrived():
     for trouble, times in [("refused", 2), ("429", 2), ("503", 2), ("silent", 1), ("reset", 1), ("500", 1)]:
         script = Script(TROUBLE[trouble], fine())
-        with suppress(Busy, Unreachable):
+        with suppress(ServiceBusy, ServiceUnreachable):
             http(script, Time()).post("/x", {}, is_repeatable=False)
         assert len(script.requests) == times, trouble
 
@@ -92,13 +103,20 @@ def test_retry_after_may_be_a_date():
 
 def test_a_service_that_asks_for_too_much_patience_is_given_up_at_once():
     time, script = Time(), Script(httpx.Response(429, headers={"Retry-After": "3600"}))
-    with pytest.raises(Busy, match="asks to wait 3600 s") as caught:
+    with pytest.raises(ServiceBusy, match="asks to wait 3600 s") as caught:
         http(script, time).get("/x")
     assert caught.value.wait_s == 3600
     assert time.slept == []
 
 
-FINAL = [(400, Refused), (401, NotAllowed), (403, NotAllowed), (404, NotThere), (413, Refused), (301, Refused)]
+FINAL = [
+    (400, RequestRefused),
+    (401, AccessDenied),
+    (403, AccessDenied),
+    (404, PathNotFound),
+    (413, RequestRefused),
+    (301, RequestRefused),
+]
 
 
 @pytest.mark.parametrize(("status", "kind"), FINAL)
@@ -126,8 +144,8 @@ def test_requests_keep_to_the_pace():
 
 def test_an_answer_that_is_no_json_is_garbled():
     client = http(Script(httpx.Response(200, html="<html>login</html>")), Time())
-    with pytest.raises(Garbled, match=r"GET loom\.example/x: an answer of another form"):
-        decoded(client.get("/x"), dict)
+    with pytest.raises(GarbledAnswer, match=r"GET loom\.example/x: an answer of another form"):
+        decode_answer(client.get("/x"), dict)
 
 
 ADDRESSES = [
@@ -139,11 +157,11 @@ ADDRESSES = [
 
 @pytest.mark.parametrize(("given", "expected"), ADDRESSES)
 def test_an_address_is_brought_in_form(given, expected):
-    assert address(given) == expected
+    assert parse_address(given) == expected
 
 
 @pytest.mark.parametrize("given", ["loom.example", "", "ftp://loom.example", "https://", "https://x:y:z", "//ada:pw@h"])
 def test_what_is_no_address_is_the_persons_to_mend(given):
     with pytest.raises(BadInput) as caught:
-        address(given)
+        parse_address(given)
     assert "pw" not in str(caught.value)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadInput
-from assay.http import NotAllowed, RemoteError
+from assay.http import AccessDenied, RemoteError
 from assay.langfuse import connect, pull
 from assay.langfuse.observations import each_once, in_order, v2_record
 from assay.langfuse.pulling import file_of
@@ -250,7 +250,7 @@ def test_a_time_without_a_zone_is_the_persons_to_mend(make: Make, tmp_path):
 def test_wrong_keys_stop_the_pull(make: Make, tmp_path):
     standin = make()
     client = connect(environment() | {"LANGFUSE_SECRET_KEY": "no"}, transport=standin.transport())
-    with pytest.raises(NotAllowed):
+    with pytest.raises(AccessDenied):
         pull(client, tmp_path, ["s1"])
 
 

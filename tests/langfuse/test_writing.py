@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.http import NotAllowed
+from assay.http import AccessDenied
 from assay.langfuse import Plan, ScoreConfig, ScoreWrite, connect, digest_of, id_of, setup, write
 from assay.types import Clean
 from tests.langfuse.conftest import client_of, environment
@@ -311,7 +311,7 @@ def test_wrong_keys_stop_everything(make: Make):
     env = environment() | {"LANGFUSE_SECRET_KEY": "sk-lf-wrong"}
     assert standin.time is not None
     client = connect(env, clock=standin.time.clock(), transport=standin.transport())
-    with pytest.raises(NotAllowed, match="check the keys") as caught:
+    with pytest.raises(AccessDenied, match="check the keys") as caught:
         write(client, scores())
     assert "sk-lf-wrong" not in str(caught.value)
 

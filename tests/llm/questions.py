@@ -6,10 +6,9 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from assay.config import Model as Settings
-from assay.llm import Asked, Call, Model, Question
-from assay.llm.asking import ask_all
-from assay.llm.patience import Patience
-from assay.plugins import find
+from assay.llm import Backend, ModelCall, Question, QuestionResult
+from assay.llm.client import Patience, ask_all
+from assay.plugins import load_module
 from assay.types import Clean
 
 T = TypeVar("T")
@@ -59,13 +58,13 @@ class Purse:
 
     def __init__(self, calls: int = 1_000_000) -> None:
         self.left = calls
-        self.paid: list[Call] = []
+        self.paid: list[ModelCall] = []
 
-    def may(self, question: Question) -> bool:
+    def reserve(self, question: Question) -> bool:
         self.left -= 1
         return self.left >= 0
 
-    def spent(self, question: Question, call: Call) -> None:
+    def record(self, question: Question, call: ModelCall) -> None:
         self.paid.append(call)
 
 
@@ -88,18 +87,18 @@ class Watch:
         return Patience(tries, self.sleep, self.clock)
 
 
-def connect(backend: str, settings: Settings, env: Mapping[str, str]) -> Model:
-    model: Model = find("llm", backend.replace("-", "_")).connect(settings, env)
+def connect(backend: str, settings: Settings, env: Mapping[str, str]) -> Backend:
+    model: Backend = load_module("llm", backend.replace("-", "_")).connect(settings, env)
     return model
 
 
-def to(backend: str, url: str, **settings: Any) -> Model:
+def to(backend: str, url: str, **settings: Any) -> Backend:
     """A connection to a stand-in."""
     given = {"name": "model-1", "timeout_s": 5.0, **settings}
     return connect(backend, Settings(url=f"{url}/v1" if backend == "openai" else url, **given), ENV)
 
 
-async def closing(model: Model, work: Coroutine[Any, Any, T]) -> T:
+async def closing(model: Backend, work: Coroutine[Any, Any, T]) -> T:
     try:
         return await work
     finally:
@@ -117,15 +116,15 @@ def ask(backend: str, url: str, asked: Question | None = None, **settings: Any) 
 
 
 def ask_many(
-    model: Model,
+    model: Backend,
     questions: Sequence[Question],
     *,
     at_once: int = 4,
     patience: Patience | None = None,
     purse: Any = None,
-) -> list[Asked]:
+) -> list[QuestionResult]:
     """What became of all, in the order in which it was known."""
-    done: list[Asked] = []
+    done: list[QuestionResult] = []
     work = ask_all(
         model,
         questions,

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from assay.llm import FINAL
-from assay.llm.asking import ask_all
+from assay.llm.client import ask_all
 from tests.llm.questions import FITS, Purse, Watch, ask_many, check, question, several, to
 from tests.llm.standin import Drop, Slow, Standin, Status, Stop, script
 

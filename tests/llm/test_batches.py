@@ -7,8 +7,7 @@ import re
 import pytest
 
 from assay.errors import ModelBusy, ModelRefused, ModelUnavailable
-from assay.llm.asking import Asking
-from assay.llm.batches import MOST_BYTES, ask_batch, portions
+from assay.llm.client import MOST_BYTES, QuestionRunner, ask_batch, split_batches
 from assay.types import Clean
 from tests.llm.questions import FITS, SCHEMA, Purse, Watch, check, question, several, to
 from tests.llm.standin import Standin, Status, Stop, script
@@ -21,7 +20,7 @@ def in_batch(url, questions, *, batch="", purse=None, watch=None, name="claude-h
 
     async def run():
         model = to("anthropic", url, name=name)
-        asking = Asking(model, 2, (watch or Watch()).patience(), check, purse or Purse())
+        asking = QuestionRunner(model, 2, (watch or Watch()).patience(), check, purse or Purse())
         try:
             await ask_batch(
                 asking, model, questions, batch=batch, begun=lambda *one: begun.append(one), done=done.append
@@ -90,7 +89,7 @@ def test_a_batch_is_kept_before_anybody_waits_for_it():
         model = to("anthropic", url)
         watch = Watch()
         watch.sleep = die
-        asking = Asking(model, 2, watch.patience(), check, Purse())
+        asking = QuestionRunner(model, 2, watch.patience(), check, Purse())
         try:
             await ask_batch(asking, model, several(2), batch="", begun=lambda *one: kept.append(one), done=print)
         finally:
@@ -179,10 +178,10 @@ def test_a_batch_that_can_not_be_handed_in_says_why(status, kind):
 
 
 def test_many_questions_make_several_batches(monkeypatch):
-    from assay.llm import batches
+    from assay.llm import client
 
-    monkeypatch.setattr(batches, "MOST_QUESTIONS", 4)
-    assert [len(one) for one in portions(several(10))] == [4, 4, 2]
+    monkeypatch.setattr(client, "MOST_QUESTIONS", 4)
+    assert [len(one) for one in split_batches(several(10))] == [4, 4, 2]
     large = question(material=Clean("x" * (MOST_BYTES // 2)))
-    assert [len(one) for one in portions([large, large, large])] == [1, 1, 1]
-    assert list(portions([])) == []
+    assert [len(one) for one in split_batches([large, large, large])] == [1, 1, 1]
+    assert list(split_batches([])) == []

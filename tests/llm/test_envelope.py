@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm import Answer, PaidRefusal
-from assay.llm.claude_cli.envelope import read
+from assay.llm.claude_cli import parse_output
 from assay.types import Usage
 from tests.llm.questions import FITS, MATERIAL, question
 from tests.tables import each_row
@@ -23,7 +23,7 @@ SPENT = {"inputTokens": 7, "outputTokens": 5, "cacheReadInputTokens": 3, "cacheC
 def told(out, err=b"", code=0):
     """The answer, or the error."""
     try:
-        return read(out, err, code, question(), "haiku")
+        return parse_output(out, err, code, question(), "haiku")
     except ModelError as error:
         return error
 

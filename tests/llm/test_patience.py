@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ModelBusy
-from assay.llm.patience import LONGEST_ASKED_S, MOST_WAIT_S, backed_off
-from assay.llm.troubles import MOST_SAID, asked_wait, by_status, one_line, quotable
+from assay.llm.client import LONGEST_ASKED_S, MOST_WAIT_S, hash_wait
+from assay.llm.wire import MOST_SAID, build_status_error, sanitize_error, shorten_line
+from assay.retry import parse_retry_after
 from tests.llm.questions import Watch, question
 from tests.tables import each_row
 
@@ -18,12 +19,12 @@ from tests.tables import each_row
 @given(st.text(max_size=20), st.integers(1, 20))
 def test_every_wait_is_longer_than_half_of_twice_the_last_and_the_same_again(key, tried):
     longest = min(MOST_WAIT_S, 2.0 ** (tried - 1))
-    assert longest / 2 <= backed_off(key, tried) <= longest
-    assert backed_off(key, tried) == backed_off(key, tried)
+    assert longest / 2 <= hash_wait(key, tried) <= longest
+    assert hash_wait(key, tried) == hash_wait(key, tried)
 
 
 def test_questions_do_not_come_back_in_step():
-    assert len({backed_off(f"question {number}", 3) for number in range(50)}) == 50
+    assert len({hash_wait(f"question {number}", 3) for number in range(50)}) == 50
 
 
 def test_a_crowded_service_is_left_alone_by_all_calls_together():
@@ -32,7 +33,7 @@ def test_a_crowded_service_is_left_alone_by_all_calls_together():
 
     async def run():
         await patience.pause("a", 1, ModelBusy("crowded", 9.0))
-        await patience.ready()
+        await patience.wait_until_quiet()
 
     asyncio.run(run())
     assert watch.slept == [9.0]
@@ -47,9 +48,9 @@ def test_a_dead_line_holds_up_nobody_else():
 
 def test_a_service_that_wants_a_very_long_pause_is_left_for_the_next_run():
     patience = Watch().patience(tries=5)
-    assert patience.worth_another(1, ModelBusy("crowded", LONGEST_ASKED_S))
-    assert not patience.worth_another(1, ModelBusy("crowded", LONGEST_ASKED_S + 1))
-    assert not patience.worth_another(5, ModelBusy("crowded", 1.0))
+    assert patience.may_retry(1, ModelBusy("crowded", LONGEST_ASKED_S))
+    assert not patience.may_retry(1, ModelBusy("crowded", LONGEST_ASKED_S + 1))
+    assert not patience.may_retry(5, ModelBusy("crowded", 1.0))
 
 
 @each_row(("headers", "wait_s"), [
@@ -64,37 +65,37 @@ def test_a_service_that_wants_a_very_long_pause_is_left_for_the_next_run():
     ({}, None),
 ])  # fmt: skip
 def test_retry_after_is_read_in_all_its_forms(headers, wait_s):
-    assert asked_wait(headers) == wait_s
+    assert parse_retry_after(headers) == wait_s
 
 
 @pytest.mark.parametrize(("ahead_s", "least", "most"), [(90, 80, 90), (-90, 0, 0)])
 def test_retry_after_may_be_a_date(ahead_s, least, most):
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=ahead_s), usegmt=True)
-    assert least <= asked_wait({"retry-after": date}) <= most
+    assert least <= parse_retry_after({"retry-after": date}) <= most
 
 
 @given(st.text())
 def test_whatever_stands_in_retry_after_is_no_error(value):
-    wait_s = asked_wait({"retry-after": value})
+    wait_s = parse_retry_after({"retry-after": value})
     assert wait_s is None or wait_s >= 0
 
 
 @given(st.text(max_size=2_000))
 def test_foreign_words_become_one_short_printable_line(text):
-    said = one_line(text)
+    said = shorten_line(text)
     assert said == "" or said.isprintable()
     assert len(said) <= MOST_SAID
 
 
 @given(st.integers(400, 599), st.text(max_size=300))
 def test_every_status_is_some_trouble_with_a_sentence(status, said):
-    error = by_status(status, one_line(said), {}, "the service", "set KEY")
+    error = build_status_error(status, shorten_line(said), {}, "the service", "set KEY")
     assert "the service" in str(error)
 
 
 def test_words_of_the_question_are_not_repeated_also_when_folded_or_cut():
     asked = question()
-    assert quotable(f"input: {asked.material}", asked, "") == ""
-    assert quotable(asked.material.replace("\n", "\n   "), asked, "") == ""
-    assert quotable("x" * 180 + asked.material, asked, "") == ""
-    assert quotable("the loom", asked, "") == "the loom"
+    assert sanitize_error(f"input: {asked.material}", asked, "") == ""
+    assert sanitize_error(asked.material.replace("\n", "\n   "), asked, "") == ""
+    assert sanitize_error("x" * 180 + asked.material, asked, "") == ""
+    assert sanitize_error("the loom", asked, "") == "the loom"

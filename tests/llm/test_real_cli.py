@@ -12,7 +12,7 @@ import pytest
 from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm import Answer, PaidRefusal
-from assay.llm.claude_cli.program import ClaudeCli, connect
+from assay.llm.claude_cli import ClaudeCli, connect
 from assay.types import Clean
 from tests.llm.questions import FITS, KEY, MATERIAL, SCHEMA, ask_many, question
 from tests.llm.real import claude_code

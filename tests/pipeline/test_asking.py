@@ -16,7 +16,7 @@ import assay
 from assay.config import Config, Model, Tenant
 from assay.errors import BadInput
 from assay.judges.model import judge as model_judge
-from assay.llm.patience import Patience
+from assay.llm.client import Patience
 from assay.pipeline.asking import AT_ONCE, ONLY_KEPT, OVER_BUDGET, Asker, Manner, desk
 from assay.pipeline.discover import discover
 from assay.pipeline.running import Choice
@@ -567,7 +567,7 @@ def test_a_model_that_thinks_is_given_room_for_it_in_the_limit(place: Place):
     assert isinstance(found.asker, Asker)
     question = next(iter(judged_questions(place, service)))
     found.asker.model.limit = "max_completion_tokens"
-    allowed = found.asker.model.body(question)["max_completion_tokens"]
+    allowed = found.asker.model.build_body(question)["max_completion_tokens"]
     cost = found.asker.price
     assert found.asker.purse.dearest(question, cost) >= allowed * cost.output / 1_000_000
     found.close()

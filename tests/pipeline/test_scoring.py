@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.config import Boundaries, Config
-from assay.errors import BadInput, Stopped
+from assay.errors import BadInput, RunStopped
 from assay.pipeline import correcting
 from assay.pipeline.discover import discover
 from assay.pipeline.lookup import find_sessions, read_turns
@@ -353,7 +353,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Stor
         if 0 < done < total:
             raise KeyboardInterrupt
 
-    with pytest.raises(Stopped), open_run(store, PLAIN, changes.roots, jobs=1) as run:
+    with pytest.raises(RunStopped), open_run(store, PLAIN, changes.roots, jobs=1) as run:
         score_run(run, progress=stop)
     assert len(seen) == 2
     again = score(store, folder)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.config import Model as Settings
 from assay.errors import BadInput
 from assay.facts.tokens import Price, cost_of
-from assay.llm import Call, Question
+from assay.llm import ModelCall, Question
 from assay.pipeline.spending import REPLY_TOKENS, Purse, Spent, estimate, price, size, usage_of
 from assay.types import Clean, Usage
 from tests.llm.questions import question, several
@@ -26,8 +26,8 @@ class Service:
         vars(self).update(more)
 
 
-def call(usage: Usage, **more) -> Call:
-    return Call(at="", model="m", usage=usage, seconds=0.1, outcome="ok", **more)
+def call(usage: Usage, **more) -> ModelCall:
+    return ModelCall(at="", model="m", usage=usage, seconds=0.1, outcome="ok", **more)
 
 
 def long(job: str = "outcome", about: str = "reed") -> Question:
@@ -115,8 +115,8 @@ def test_however_calls_come_and_go_the_limit_is_kept(limit, steps, share):
         one = asked[which]
         if which in running and ends:
             used = int(running.pop(which) * part)
-            purse.spent(one, call(Usage(output=used), share=share))
-        elif which not in running and purse.may(one):
+            purse.record(one, call(Usage(output=used), share=share))
+        elif which not in running and purse.reserve(one):
             running[which] = purse.dearest(one, PRICE) / share / PRICE.output * 1_000_000
     assert purse.spent_usd + sum(purse.reserved.values()) <= limit + 1e-12
 
@@ -133,12 +133,12 @@ def test_what_was_set_aside_is_free_again_when_a_call_cost_less():
     one, other, third = several(3)
     most = Purse(None, PRICE, 1.0, Service()).dearest(one, PRICE)
     purse = Purse(most * 1.5, PRICE, 1.0, Service())
-    assert purse.may(one)
-    assert not purse.may(other)
-    purse.spent(one, call(Usage(input=10)))
-    assert purse.may(other)
-    purse.spent(other, call(Usage(), cost_usd=most))
-    assert not purse.may(third)
+    assert purse.reserve(one)
+    assert not purse.reserve(other)
+    purse.record(one, call(Usage(input=10)))
+    assert purse.reserve(other)
+    purse.record(other, call(Usage(), cost_usd=most))
+    assert not purse.reserve(third)
 
 
 def test_what_is_put_again_is_in_no_batch_and_set_aside_at_full_price():
@@ -153,8 +153,8 @@ def test_what_a_model_may_think_is_set_aside_too():
 
 
 def test_nothing_may_be_asked_for_nothing():
-    assert not Purse(0.0, PRICE, 1.0, Service()).may(question())
-    assert Purse(None, None, 1.0, Service()).may(question())
+    assert not Purse(0.0, PRICE, 1.0, Service()).reserve(question())
+    assert Purse(None, None, 1.0, Service()).reserve(question())
 
 
 def test_a_limit_on_a_model_without_a_price_is_refused_with_what_to_do():

@@ -15,7 +15,7 @@ from msgspec import Struct
 from assay.config import Boundaries
 from assay.judges.model import check
 from assay.judges.model.citing import squeezed, texts
-from assay.llm import Asked, Question
+from assay.llm import Question, QuestionResult
 from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, owner_in, prompt_after, turns_in
 from assay.pipeline.judging import Judged
 from assay.pipeline.reading import Readable, Rules
@@ -170,10 +170,10 @@ def terms(tokens: int = TOKENS, votes: int = 1) -> Terms:
     )
 
 
-def answered(question: Question, text: str) -> Asked:
+def answered(question: Question, text: str) -> QuestionResult:
     """As it is kept: what does not fit is trouble, and none of its words are kept."""
     wrong = check(question, text)
-    return Asked(
+    return QuestionResult(
         key=question.key,
         job=question.job,
         version=question.version,
@@ -183,13 +183,13 @@ def answered(question: Question, text: str) -> Asked:
     )
 
 
-Answering = Callable[[Sequence[Question]], Mapping[str, Asked]]
+Answering = Callable[[Sequence[Question]], Mapping[str, QuestionResult]]
 
 
 def by(model: Callable[[str, str], dict[str, Any] | str]) -> Answering:
     """Answers of a model that is asked right here."""
 
-    def answers(questions: Sequence[Question]) -> dict[str, Asked]:
+    def answers(questions: Sequence[Question]) -> dict[str, QuestionResult]:
         said = {one.key: (one, model(one.job, f"{one.material}\n{one.task}")) for one in questions}
         return {
             key: answered(one, text if isinstance(text, str) else json.dumps(text)) for key, (one, text) in said.items()
@@ -206,7 +206,7 @@ def read(stream: Stream) -> Readable:
     return Readable(stream=seen, placed=seen, redactor=redactor, owners=owners, owner=Owner())
 
 
-def judged(read: Readable, answers: Answering, known: dict[str, Asked] | None = None) -> list[Found]:
+def judged(read: Readable, answers: Answering, known: dict[str, QuestionResult] | None = None) -> list[Found]:
     """A stream judged as a run judges it: cut, every segment judged, asked for what is wanted until nothing is."""
     known = {} if known is None else known
     for _ in range(ROUNDS):
@@ -217,7 +217,7 @@ def judged(read: Readable, answers: Answering, known: dict[str, Asked] | None = 
     raise AssertionError("it asks for ever")
 
 
-def at_bench(read: Readable, known: Mapping[str, Asked]) -> tuple[list[Found], list[Wanted]]:
+def at_bench(read: Readable, known: Mapping[str, QuestionResult]) -> tuple[list[Found], list[Wanted]]:
     """One time over the stream with what is known, and what is not."""
     bench = Bench(terms(), read, Told(answers=known))
     gaps = bench.gaps(read.stream)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from assay.judges.model import check
-from assay.llm import Asked, Question
-from assay.llm.asking import ask_all
+from assay.llm import Question, QuestionResult
+from assay.llm.client import ask_all
 from tests.judges.make_turns import asked, committed, edit, said_next, session, shell, tool
 from tests.llm.questions import Purse, Watch, closing, to
 from tests.llm.standin import Standin
@@ -39,7 +39,7 @@ def outcomes(name: str) -> list[tuple[str, Found]]:
     """
     case, found = BY_NAME[name], []
     seen = read(case.stream)
-    answers: dict[tuple[str, str], dict[str, Asked]] = {}
+    answers: dict[tuple[str, str], dict[str, QuestionResult]] = {}
     for told, manner in MANNERS.items():
         known = answers.setdefault((manner.intent, manner.cuts), {})
         model = Gullible(case, manner, lost=not name.startswith("quiet"))
@@ -232,8 +232,8 @@ ON_THE_WIRE = (
 def over(backend: str, service: Standin) -> Answering:
     """Answers that come over a socket."""
 
-    def answers(questions: Sequence[Question]) -> Mapping[str, Asked]:
-        done: dict[str, Asked] = {}
+    def answers(questions: Sequence[Question]) -> Mapping[str, QuestionResult]:
+        done: dict[str, QuestionResult] = {}
 
         async def run() -> None:
             model = to(backend, service.url)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.llm import FINAL, Asked, Call
+from assay.llm import FINAL, ModelCall, QuestionResult
 from assay.stores.sql import Store, open_store
 from assay.stores.sql.answers import Batch
 from assay.types import Usage
@@ -17,18 +17,20 @@ def store(tmp_path: Path):
     opened.close()
 
 
-def call(outcome="ok", cost_usd=0.25, **more) -> Call:
+def call(outcome="ok", cost_usd=0.25, **more) -> ModelCall:
     usage = Usage(input=10, output=5, cache_read=3, cache_write=2)
-    return Call(
+    return ModelCall(
         at="2026-03-02T09:00:00Z", model="m", usage=usage, seconds=1.5, outcome=outcome, cost_usd=cost_usd, **more
     )
 
 
-def answer(key="k1", **more) -> Asked:
-    return Asked(**{"key": key, "job": "outcome", "version": "v1", "text": '{"a": "ü"}', "calls": (call(),)} | more)
+def answer(key="k1", **more) -> QuestionResult:
+    return QuestionResult(
+        **{"key": key, "job": "outcome", "version": "v1", "text": '{"a": "ü"}', "calls": (call(),)} | more
+    )
 
 
-def trouble(kind: str, key="k1") -> Asked:
+def trouble(kind: str, key="k1") -> QuestionResult:
     return answer(key, text="", trouble=kind, why=f"it is {kind}", calls=(call("busy", None),))
 
 

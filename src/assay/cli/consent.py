@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm import Question
-from assay.llm.leaving import Estimate
+from assay.llm.egress import Estimate
 from assay.pipeline.asking import Desk, Heard, Manner, desk, from_memory
 from assay.pipeline.spending import size
 from assay.reports.safe import many, safe

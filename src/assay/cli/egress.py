@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned
 from assay.cli.wanted import Given, Judge, ModelName, ModelUrl, Project, Since, Until, Votes, chosen, settled
-from assay.llm.leaving import Egress
+from assay.llm.egress import Egress
 from assay.pipeline.asking import asks_model
 from assay.pipeline.egress import egress, reach
 from assay.reports import leaving

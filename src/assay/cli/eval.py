@@ -16,7 +16,7 @@ from assay.cli.evaluating import FORMATS, Asked, Limits, leave
 from assay.cli.saving import checked
 from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
-from assay.errors import Invalid
+from assay.errors import InvalidRun
 from assay.evals import kept as keeping
 from assay.evals import planner
 from assay.evals.account import account
@@ -281,7 +281,7 @@ def on_record(kept: Kept, decided: Decided) -> Comparison:
     if found.rule != decided.rule:
         wrong = (f"rule: it was decided to go by {decided.rule}",)
     if wrong:
-        raise Invalid(f"{kept.folder / keeping.COMPARISON} does not hold: {'; '.join(wrong)}")
+        raise InvalidRun(f"{kept.folder / keeping.COMPARISON} does not hold: {'; '.join(wrong)}")
     return found
 
 

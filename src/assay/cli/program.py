@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay import __version__
-from assay.errors import AssayError, Stopped
+from assay.errors import AssayError, RunStopped
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -100,15 +100,15 @@ def run() -> None:
             sys.excepthook = report_crash  # the command line library puts its own in place
             sys.stdout.flush()
     except SystemExit as leaving:
-        if leaving.code == Stopped.exit_code:  # the command line library takes Ctrl-C for itself
-            print(f"assay: {Stopped()}", file=sys.stderr)
+        if leaving.code == RunStopped.exit_code:  # the command line library takes Ctrl-C for itself
+            print(f"assay: {RunStopped()}", file=sys.stderr)
         raise
     except AssayError as error:
         report_error(str(error))
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print(f"assay: {Stopped()}", file=sys.stderr)
-        sys.exit(Stopped.exit_code)
+        print(f"assay: {RunStopped()}", file=sys.stderr)
+        sys.exit(RunStopped.exit_code)
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise

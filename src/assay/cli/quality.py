@@ -31,7 +31,7 @@ from assay.cli.wanted import (
 )
 from assay.config import Config
 from assay.errors import BadInput
-from assay.llm.leaving import Egress
+from assay.llm.egress import Egress
 from assay.pipeline.asking import asks_model
 from assay.pipeline.egress import reach
 from assay.pipeline.quality import Subject, egress, for_quality, judged, subjects, would_ask

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.errors import Invalid
+from assay.errors import InvalidRun
 from assay.evals import kept, lock, paths
 from assay.evals.compare import compare
 from assay.evals.configs import Config
@@ -97,6 +97,6 @@ def trusted(altered: tuple[str, ...]) -> None:
     """Nothing is said about trials that somebody changed."""
     if altered:
         more = f" and {len(altered) - SHOWN} more" if len(altered) > SHOWN else ""
-        raise Invalid(
+        raise InvalidRun(
             f"files of trials are not what they were when these ended ({', '.join(altered[:SHOWN])}{more}); {ANEW}"
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import Invalid
+from assay.errors import InvalidRun
 from assay.evals import paths
 from assay.types.value import Row
 
@@ -60,7 +60,7 @@ def entries(run: Path) -> list[Entry]:
             entry = None
         if entry is None or entry.after != digest(before):
             what = f"line {number}" if number > 1 else f"line 1 or {paths.LOCK}"
-            raise Invalid(f"{run / NAME}: {what} is not what was written; nothing in this run can be trusted")
+            raise InvalidRun(f"{run / NAME}: {what} is not what was written; nothing in this run can be trusted")
         found.append(entry)
         before = line
     return found
@@ -90,7 +90,7 @@ def intact(run: Path) -> None:
     wrong = differing(run)
     if wrong:
         named = ", ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise Invalid(f"trials are not what they were when they ended ({named}); {ANEW}")
+        raise InvalidRun(f"trials are not what they were when they ended ({named}); {ANEW}")
 
 
 def digest(content: bytes) -> str:

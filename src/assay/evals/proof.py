@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.errors import AssayError, BadInput, Invalid
+from assay.errors import AssayError, BadInput, InvalidRun
 from assay.evals import gate, kept, lock, paths
 from assay.evals.compare import verify
 from assay.evals.kept import Kept
@@ -56,7 +56,7 @@ def there(run: Path) -> Kept:
     """A run as it lies on disk; one whose list of trials was changed proves nothing."""
     try:
         return kept.load(run)
-    except Invalid as error:
+    except InvalidRun as error:
         raise Refused(str(error)) from None
 
 

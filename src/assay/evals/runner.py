@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assay.evals.configs import Config
 from assay.evals.launching import Ended
-from assay.plugins import find
+from assay.plugins import load_module
 from assay.types.value import Row
 
 ROOM = "evals.runners"
@@ -79,4 +79,4 @@ class Runner(Protocol):
 
 def runner(agent: str) -> Runner:
     """The runner of an agent."""
-    return cast(Runner, find(ROOM, agent.replace("-", "_")))
+    return cast(Runner, load_module(ROOM, agent.replace("-", "_")))

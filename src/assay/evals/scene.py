@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.plugins import find, names
+from assay.plugins import list_names, load_module
 from assay.types import Turn
 from assay.types.value import Row
 
@@ -94,7 +94,7 @@ class Check(Row, frozen=True):
 
 def kind(name: str) -> Kind:
     """The checks called so."""
-    return cast(Kind, find(ROOM, name))
+    return cast(Kind, load_module(ROOM, name))
 
 
 def not_run(ran: Ran, timeout_s: float) -> Finding | None:
@@ -116,8 +116,8 @@ def joined(*said: str) -> str:
 def check_of(table: dict[str, object], number: int, where: str) -> Check:
     """A check as a task's file tells it."""
     named = str(table.get("kind", ""))
-    if named not in names(ROOM):
-        raise BadInput(f"{where}: check {number} has the kind {named!r}; there are: {', '.join(names(ROOM))}")
+    if named not in list_names(ROOM):
+        raise BadInput(f"{where}: check {number} has the kind {named!r}; there are: {', '.join(list_names(ROOM))}")
     fields = {name: value for name, value in table.items() if name not in ("kind", "name")}
     try:
         spec = msgspec.convert(fields, kind(named).Spec)

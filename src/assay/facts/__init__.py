@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
-from assay.plugins import find, names
+from assay.plugins import list_names, load_module
 from assay.types import Fact, Turn
 
 
 @cache
 def modules() -> tuple[tuple[str, ModuleType], ...]:
     """All facts by name."""
-    return tuple((name, find("facts", name)) for name in names("facts"))
+    return tuple((name, load_module("facts", name)) for name in list_names("facts"))
 
 
 def establish(turns: Sequence[Turn]) -> dict[str, Fact]:

@@ -10,7 +10,7 @@ import httpx
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.http import Clock, Http, NotThere, Patience, Refused, decoded
+from assay.http import Clock, Http, PathNotFound, RequestRefused, RetryPolicy, decode_answer
 
 GENERAL, INGESTION, LEGACY = "general", "ingestion", "legacy"
 FREE = {GENERAL: 30, INGESTION: 1000, LEGACY: 15}
@@ -52,7 +52,7 @@ class Client:
 
     def probe(self) -> None:
         """Ask for the version, which tells what the server understands."""
-        self.version = decoded(self.http.get("/api/public/health"), Health).version
+        self.version = decode_answer(self.http.get("/api/public/health"), Health).version
         if found := NUMBERS.search(self.version):
             numbers = int(found[1]), int(found[2])
             self.generation = "v4" if numbers >= MODERN_SINCE else "v3"
@@ -85,7 +85,7 @@ class Status(Struct, frozen=True, kw_only=True):
 def connect(
     env: Mapping[str, str],
     *,
-    patience: Patience | None = None,
+    patience: RetryPolicy | None = None,
     clock: Clock | None = None,
     per_minute: Mapping[str, int] | None = None,
     transport: httpx.BaseTransport | None = None,
@@ -106,18 +106,18 @@ def connect(
     name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
     is_cloud = name == "langfuse.com" or name.endswith(".langfuse.com")
     allowed = (FREE if is_cloud else {}) if per_minute is None else per_minute
-    http = Http(host, keys, patience=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
+    http = Http(host, keys, policy=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
     client = Client(http, is_cloud, keys[0])
     try:
         client.probe()
-    except NotThere as error:
-        raise Refused(f"{error}; this does not seem to be a Langfuse server", error.status) from None
+    except PathNotFound as error:
+        raise RequestRefused(f"{error}; this does not seem to be a Langfuse server", error.status) from None
     return client
 
 
 def status(client: Client) -> Status:
     """Version, project and habits of the other end; proves that the keys fit."""
-    found = decoded(client.http.get("/api/public/projects", bucket=GENERAL), Projects)
+    found = decode_answer(client.http.get("/api/public/projects", bucket=GENERAL), Projects)
     project = found.data[0] if found.data else Project()
     pace = client.http.paces.get(GENERAL)
     return Status(

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.http import Garbled, decoded
+from assay.http import GarbledAnswer, decode_answer
 from assay.langfuse.client import GENERAL, Client
 from assay.types import Value
 
@@ -127,14 +127,14 @@ def listed(client: Client) -> Iterator[Config]:
     """All configs of the project, each once, archived ones too."""
     seen: set[str] = set()
     for number in range(1, MOST_PAGES):
-        page = decoded(client.http.get(PATH, {"page": number, "limit": PAGE}, GENERAL), Page)
+        page = decode_answer(client.http.get(PATH, {"page": number, "limit": PAGE}, GENERAL), Page)
         for one in page.data:
             if one.id not in seen:
                 seen.add(one.id)
                 yield one
         if number >= page.meta.total_pages:
             return
-    raise Garbled(f"{client.host}{PATH}: says that there are always more pages")
+    raise GarbledAnswer(f"{client.host}{PATH}: says that there are always more pages")
 
 
 def best(known: Sequence[Config], wanted: ScoreConfig) -> Config | None:
@@ -203,7 +203,7 @@ def create(client: Client, wanted: ScoreConfig) -> str:
         body["maxValue"] = wanted.max_value
     if wanted.categories:
         body["categories"] = [{"label": label, "value": n} for n, label in enumerate(wanted.categories)]
-    made = decoded(client.http.post(PATH, body, bucket=GENERAL, is_repeatable=False), Config)
+    made = decode_answer(client.http.post(PATH, body, bucket=GENERAL, is_repeatable=False), Config)
     winner = best(list(listed(client)), wanted) or made
     if winner.id != made.id:  # another process created the same one a moment before
         client.http.patch(f"{PATH}/{made.id}", {"isArchived": True}, GENERAL)

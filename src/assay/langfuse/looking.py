@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from assay.http import decoded
+from assay.http import decode_answer
 from assay.langfuse.client import GENERAL, LEGACY, Client
 from assay.langfuse.pulling import before
 from assay.langfuse.reading import TRACES, V2, Page, either
@@ -12,11 +12,13 @@ def is_known(client: Client, session: str) -> bool:
     """Whether anything of a session is in Langfuse, in one request."""
 
     def modern(one: Client) -> bool:
-        return bool(decoded(one.http.get(V2, {"sessionId": session, "fields": "core", "limit": 1}, GENERAL), Page).data)
+        return bool(
+            decode_answer(one.http.get(V2, {"sessionId": session, "fields": "core", "limit": 1}, GENERAL), Page).data
+        )
 
     def legacy(one: Client) -> bool:
         asked: dict[str, str | int] = {"sessionId": session, "fields": "core", "page": 1, "limit": 1}
-        return bool(decoded(one.http.get(TRACES, asked, LEGACY), Page).data)
+        return bool(decode_answer(one.http.get(TRACES, asked, LEGACY), Page).data)
 
     return either(client, modern, legacy)
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import BadInput
-from assay.http import NotAllowed, RemoteError
+from assay.http import AccessDenied, RemoteError
 from assay.langfuse.client import Client
 from assay.langfuse.observations import each_once, in_order
 from assay.langfuse.reading import observations, sessions_since
@@ -71,7 +71,7 @@ def pull(
     for session in wanted:
         try:
             found = one_session(client, folder, session)
-        except NotAllowed:
+        except AccessDenied:
             raise
         except RemoteError as error:
             failed.append((session, str(error)))

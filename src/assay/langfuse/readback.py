@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from assay.http import NotThere, decoded
+from assay.http import PathNotFound, decode_answer
 from assay.langfuse.client import GENERAL, LEGACY, Client
 from assay.langfuse.scores import MARK, Row
 
@@ -36,9 +36,9 @@ def rows(client: Client, ids: Iterable[str]) -> Iterator[Row]:
         named = ",".join(some)
         try:
             answer = client.http.get(V3, {"id": named, "limit": 100, "fields": "details"}, GENERAL)
-        except NotThere:
+        except PathNotFound:
             answer = client.http.get(V2, {"scoreIds": named, "limit": 100, "page": 1}, LEGACY)
-        for one in decoded(answer, Page).data:
+        for one in decode_answer(answer, Page).data:
             yield row(one)
 
 

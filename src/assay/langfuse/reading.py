@@ -8,7 +8,15 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from assay.http import Busy, Garbled, NotThere, Refused, RemoteError, Unreachable, decoded
+from assay.http import (
+    GarbledAnswer,
+    PathNotFound,
+    RemoteError,
+    RequestRefused,
+    ServiceBusy,
+    ServiceUnreachable,
+    decode_answer,
+)
 from assay.langfuse.client import GENERAL, LEGACY, Client, Generation
 from assay.langfuse.observations import trace_root, v2_record, v3_record
 from assay.sources.langfuse.records import Record
@@ -52,12 +60,12 @@ def either(client: Client, new: Callable[[Client], T], old: Callable[[Client], T
     first = client.generation
     try:
         return ways[first](client)
-    except NotThere as error:
+    except PathNotFound as error:
         said = error
     other: Generation = "v3" if first == "v4" else "v4"
     try:
         found = ways[other](client)
-    except NotThere:
+    except PathNotFound:
         raise RemoteError(f"{said}; nor is there the other API to read sessions: is this a Langfuse server?") from None
     client.generation = other
     return found
@@ -77,16 +85,16 @@ def pages(client: Client, asked: dict[str, str], limit: int) -> Iterator[dict[st
     while cursor is not None:
         params: dict[str, str | int] = {**asked, "limit": limit, **({"cursor": cursor} if cursor else {})}
         try:
-            page = decoded(client.http.get(V2, params, GENERAL), Page)
-        except (Busy, Unreachable, Refused) as error:
-            if limit <= FEWEST_ROWS or (isinstance(error, Refused) and error.status != TOO_LARGE):
+            page = decode_answer(client.http.get(V2, params, GENERAL), Page)
+        except (ServiceBusy, ServiceUnreachable, RequestRefused) as error:
+            if limit <= FEWEST_ROWS or (isinstance(error, RequestRefused) and error.status != TOO_LARGE):
                 raise
             limit = max(limit // 4, FEWEST_ROWS)
             continue
         yield from page.data
         cursor = page.meta.cursor or None
         if cursor in seen:
-            raise Garbled(f"{client.host}{V2}: gave the same page twice; run it again")
+            raise GarbledAnswer(f"{client.host}{V2}: gave the same page twice; run it again")
         seen.add(cursor or "")
 
 
@@ -100,7 +108,7 @@ def modern_sessions(client: Client, since: str) -> list[str]:
 def numbered(client: Client, path: str, asked: dict[str, str], limit: int) -> Iterator[dict[str, Any]]:
     """Rows of all pages of an endpoint that numbers them."""
     for number in range(1, MOST_PAGES):
-        page = decoded(client.http.get(path, {**asked, "page": number, "limit": limit}, LEGACY), Page)
+        page = decode_answer(client.http.get(path, {**asked, "page": number, "limit": limit}, LEGACY), Page)
         yield from page.data
         if number >= page.meta.total_pages or not page.data:
             return

@@ -12,7 +12,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.http import MOST_SAID, Busy, Garbled, NotAllowed, NotThere, Refused, RemoteError, Unreachable, decoded
+from assay.http import (
+    MOST_SAID,
+    AccessDenied,
+    GarbledAnswer,
+    PathNotFound,
+    RemoteError,
+    RequestRefused,
+    ServiceBusy,
+    ServiceUnreachable,
+    decode_answer,
+)
 from assay.langfuse.client import GENERAL, INGESTION, Client
 from assay.langfuse.configs import listed
 from assay.langfuse.readback import rows
@@ -132,11 +142,11 @@ class Writing:
         for portion in portions(scores, at_once):
             try:
                 self.send(portion)
-            except NotAllowed:
+            except AccessDenied:
                 raise
-            except (Busy, Unreachable, Garbled) as error:
+            except (ServiceBusy, ServiceUnreachable, GarbledAnswer) as error:
                 self.faults.update((key, (str(error), False)) for key in portion)
-            except Refused as error:
+            except RequestRefused as error:
                 self.faults.update((key, (str(error), len(portion) == 1)) for key in portion)
             else:
                 sent |= {key: one for key, one in portion.items() if key not in self.faults}
@@ -149,7 +159,7 @@ class Writing:
             self.faults.pop(key, None)
         try:
             self.hand_in(portion)
-        except Refused as error:
+        except RequestRefused as error:
             if not is_other_way(error, self.client.takes_lists):
                 raise
             self.client.takes_lists = not self.client.takes_lists
@@ -160,17 +170,17 @@ class Writing:
         http = self.client.http
         if self.client.takes_lists:
             stamped = [body(one) | {"timestamp": stamp(one.timestamp)} for one in portion.values()]
-            taken = decoded(http.post(SCORES, stamped, bucket=GENERAL), Taken)
+            taken = decode_answer(http.post(SCORES, stamped, bucket=GENERAL), Taken)
             if taken.rejected and len(portion) == 1:
                 said = "; ".join(one.message for one in taken.errors) or "rejected"
-                self.faults.update((key, (http.unkeyed(said)[:MOST_SAID], True)) for key in portion)
+                self.faults.update((key, (http.redact_keys(said)[:MOST_SAID], True)) for key in portion)
             return
         events = {str(uuid4()): key for key in portion}
         batch = [envelope(event, portion[key]) for event, key in events.items()]
-        taken = decoded(http.post(ENVELOPES, {"batch": batch}, bucket=INGESTION), Taken)
+        taken = decode_answer(http.post(ENVELOPES, {"batch": batch}, bucket=INGESTION), Taken)
         for one in taken.errors:
             if key := events.get(one.id):
-                said = http.unkeyed(f"{one.message} {one.error or ''}".strip())
+                said = http.redact_keys(f"{one.message} {one.error or ''}".strip())
                 self.faults[key] = (said[:MOST_SAID], one.status < 500)
 
     def look(self, sent: Mapping[str, ScoreWrite]) -> set[str]:
@@ -183,7 +193,7 @@ class Writing:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             try:
                 found = {row.id: row for row in rows(self.client, left)}
-            except NotAllowed:
+            except AccessDenied:
                 raise
             except RemoteError as error:
                 self.faults.update((key, (f"sent, but not read back: {error}", False)) for key in left)
@@ -232,8 +242,8 @@ def envelope(event: str, score: ScoreWrite) -> dict[str, Any]:
     return {"id": event, "type": "score-create", "timestamp": stamp(score.timestamp), "body": body(score)}
 
 
-def is_other_way(error: Refused, was_list: bool) -> bool:
+def is_other_way(error: RequestRefused, was_list: bool) -> bool:
     """Whether the server says that it wants scores handed in the other way."""
     if was_list:
         return error.status == 400 and "received array" in error.said
-    return isinstance(error, NotThere) or error.status == 410
+    return isinstance(error, PathNotFound) or error.status == 410

@@ -1,11 +1,36 @@
-"""The only way to a model: one question, one answer, every wait and retry in between.
+"""Models: the only way to one, with every wait and retry in between.
 
-A backend is a file here (or an entry point `assay.llm`) with `connect(settings, env) -> Model`: `anthropic`,
-`claude_cli`, `openai`. `patience` asks again when a service is busy; `asking` asks many questions at once, guides a
-reply that is off its schema once, and keeps to a budget; `batches` hands them in together. Takes questions made of
-clean text; gives what became of them; imports types, errors and config.
+- `contract`: a question, its answer, every call made for it, and what a backend must offer;
+- `client`: asks many questions at once or in a batch, patiently and within a budget, and guides a reply that is off
+  its schema once;
+- `wire`: what goes through a vendor's SDK, and what its errors mean;
+- `egress`: what would be sent, as a report tells it;
+- `anthropic`, `openai`, `claude_cli`: the backends, each with `connect(settings, env) -> Backend`; others come as
+  entry points `assay.llm`.
+
+Takes questions made of clean text; gives what became of them; imports `types`, `errors`, `config` and `retry`.
 """
 
-from assay.llm.contract import FINAL, Answer, Asked, Batching, Call, Model, PaidRefusal, Question, Trouble
+from assay.llm.contract import (
+    FINAL,
+    Answer,
+    Backend,
+    BatchBackend,
+    ModelCall,
+    PaidRefusal,
+    Question,
+    QuestionResult,
+    Trouble,
+)
 
-__all__ = ["FINAL", "Answer", "Asked", "Batching", "Call", "Model", "PaidRefusal", "Question", "Trouble"]
+__all__ = [
+    "FINAL",
+    "Answer",
+    "Backend",
+    "BatchBackend",
+    "ModelCall",
+    "PaidRefusal",
+    "Question",
+    "QuestionResult",
+    "Trouble",
+]

@@ -15,10 +15,18 @@ from msgspec import Struct
 
 from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
-from assay.llm import wording
 from assay.llm.contract import Answer, PaidRefusal, Question
-from assay.llm.troubles import by_status, quotable
-from assay.llm.wire import Unsupported, Wire, decoded, installed
+from assay.llm.wire import (
+    TEMPERATURE,
+    UnsupportedParameter,
+    Wire,
+    build_status_error,
+    decode_reply,
+    import_sdk,
+    render_task,
+    sanitize_error,
+    strip_fence,
+)
 from assay.types import Clean, Usage
 
 SERVICE = "https://api.anthropic.com"
@@ -44,61 +52,61 @@ STATUS_OF = {
 }
 
 
-class Written(Struct):
+class CacheWrites(Struct):
     ephemeral_1h_input_tokens: int | None = None
 
 
-class Tokens(Struct):
+class AnthropicTokens(Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    cache_creation: Written | None = None
+    cache_creation: CacheWrites | None = None
 
 
-class Counted(Struct):
+class TokenCount(Struct):
     input_tokens: int
 
 
-class Message(Struct):
+class AnthropicMessage(Struct):
     """What we read of a reply."""
 
     content: list[dict[str, Any]]
     model: str = ""
     stop_reason: str | None = None
-    usage: Tokens = msgspec.field(default_factory=Tokens)
+    usage: AnthropicTokens = msgspec.field(default_factory=AnthropicTokens)
 
 
-class Problem(Struct):
+class AnthropicProblem(Struct):
     type: str = ""
     message: str = ""
 
 
-class Failed(Struct):
-    error: Problem = msgspec.field(default_factory=Problem)
+class BatchFailure(Struct):
+    error: AnthropicProblem = msgspec.field(default_factory=AnthropicProblem)
 
 
-class Result(Struct):
+class BatchResult(Struct):
     type: str
-    message: Message | None = None
-    error: Failed = msgspec.field(default_factory=Failed)
+    message: AnthropicMessage | None = None
+    error: BatchFailure = msgspec.field(default_factory=BatchFailure)
 
 
-class Line(Struct):
+class BatchLine(Struct):
     """One result of a batch."""
 
     custom_id: str
-    result: Result
+    result: BatchResult
 
 
-class Batch(Struct):
+class BatchStatus(Struct):
     id: str
     processing_status: str = ""
 
 
 def connect(settings: Settings, env: Mapping[str, str]) -> "Anthropic":
-    """A way to the service that the settings and the environment name."""
-    sdk = installed("anthropic")
+    """Connects to the service that the settings and the environment name."""
+    sdk = import_sdk("anthropic")
     url = (settings.url or env.get("ANTHROPIC_BASE_URL") or SERVICE).rstrip("/").removesuffix("/v1")
     key, token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
     if not key and not token and url == SERVICE:
@@ -114,7 +122,7 @@ def connect(settings: Settings, env: Mapping[str, str]) -> "Anthropic":
 
 
 class Anthropic:
-    """A connection."""
+    """A connection to Anthropic's service, or to one that speaks as it does."""
 
     backend = "anthropic"
     batch_share = 0.5
@@ -124,42 +132,44 @@ class Anthropic:
         self.wire = wire
         self.model = model
         self.where = wire.where
-        self.caches_from = caches_from(model) if self.where == SERVICE else None
-        self.wanted = set(OPTIONAL)
+        self.caches_from = find_cache_minimum(model) if self.where == SERVICE else None
+        self.parameters = set(OPTIONAL)
 
     async def ask(self, question: Question) -> Answer:
         while True:
-            body = self.body(question, enforced=bool(question.guidance) or not self.shares(question))
+            body = self.build_body(question, enforced=bool(question.guidance) or not self.has_shared_prefix(question))
             try:
-                reply = await self.wire.post("/v1/messages", body, question, self.wanted & body.keys())
-            except Unsupported as one:
-                self.wanted.discard(one.name)
+                reply = await self.wire.post("/v1/messages", body, question, self.parameters & body.keys())
+            except UnsupportedParameter as one:
+                self.parameters.discard(one.name)
             else:
-                return answer_of(decoded(reply, Message, self.where), question, self.model)
+                return build_answer(decode_reply(reply, AnthropicMessage, self.where), question, self.model)
 
-    async def count(self, text: Clean) -> int:
-        """Tokens of a text, as the service counts them."""
+    async def count_tokens(self, text: Clean) -> int:
+        """Tokens of a text, by the service's own count."""
         body = {"model": self.model, "messages": [{"role": "user", "content": text}]}
-        return decoded(await self.wire.post("/v1/messages/count_tokens", body), Counted, self.where).input_tokens
+        return decode_reply(
+            await self.wire.post("/v1/messages/count_tokens", body), TokenCount, self.where
+        ).input_tokens
 
-    def shares(self, question: Question) -> bool:
+    def has_shared_prefix(self, question: Question) -> bool:
         """Whether the prefix is long enough to be cached for the other judges."""
         tokens = (len(question.system) + len(question.material)) / CHARS_PER_TOKEN
         return not question.is_alone and self.caches_from is not None and tokens >= self.caches_from
 
-    def body(self, question: Question, *, enforced: bool) -> dict[str, Any]:
+    def build_body(self, question: Question, *, enforced: bool) -> dict[str, Any]:
         """The request: the schema as a tool that must be called, or in words behind a prefix to be cached."""
-        enforced = enforced and "tool_choice" in self.wanted
+        enforced = enforced and "tool_choice" in self.parameters
         material: dict[str, object] = {"type": "text", "text": question.material}
-        told = {"type": "text", "text": wording.task(question, schema=not enforced)}
+        told = {"type": "text", "text": render_task(question, schema=not enforced)}
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": question.most_output,
             "system": [{"type": "text", "text": question.system}],
             "messages": [{"role": "user", "content": [material, told]}],
         }
-        if "temperature" in self.wanted:
-            body["temperature"] = wording.TEMPERATURE
+        if "temperature" in self.parameters:
+            body["temperature"] = TEMPERATURE
         if enforced:
             schema = msgspec.json.decode(question.schema)
             body["tools"] = [{"name": question.job, "description": "Takes your answer.", "input_schema": schema}]
@@ -170,14 +180,14 @@ class Anthropic:
 
     async def submit(self, questions: Sequence[Question]) -> str:
         if not TAKES_TEMPERATURE.search(self.model):
-            self.wanted.discard("temperature")
-        requests = [{"custom_id": one.key, "params": self.body(one, enforced=True)} for one in questions]
+            self.parameters.discard("temperature")
+        requests = [{"custom_id": one.key, "params": self.build_body(one, enforced=True)} for one in questions]
         reply = await self.wire.post("/v1/messages/batches", {"requests": requests})
-        return decoded(reply, Batch, self.where).id
+        return decode_reply(reply, BatchStatus, self.where).id
 
     async def collect(self, id: str) -> dict[str, Answer | ModelError] | None:
         try:
-            batch = decoded(await self.wire.get(f"/v1/messages/batches/{id}"), Batch, self.where)
+            batch = decode_reply(await self.wire.get(f"/v1/messages/batches/{id}"), BatchStatus, self.where)
             if batch.processing_status != "ended":
                 return None
             lines = (await self.wire.get(f"/v1/messages/batches/{id}/results")).splitlines()
@@ -185,37 +195,37 @@ class Anthropic:
             if "(404)" in str(error):
                 raise ModelRefused(f"{self.where} knows no batch {id} any more") from None
             raise
-        found = (decoded(line, Line, self.where) for line in lines if line.strip())
-        return {line.custom_id: self.outcome(line.result) for line in found}
+        found = (decode_reply(line, BatchLine, self.where) for line in lines if line.strip())
+        return {line.custom_id: self.read_result(line.result) for line in found}
 
-    def outcome(self, result: Result) -> Answer | ModelError:
+    def read_result(self, result: BatchResult) -> Answer | ModelError:
         """What became of one question of a batch."""
         if result.type == "succeeded" and result.message:
             try:
-                return answer_of(result.message, None, self.model)
+                return build_answer(result.message, None, self.model)
             except PaidRefusal as refusal:
                 return refusal
         if result.type == "errored":
             problem = result.error.error
-            said = quotable(problem.message, None, "")
-            return by_status(STATUS_OF.get(problem.type, 500), said, {}, self.where, ACCESS)
+            said = sanitize_error(problem.message, None, "")
+            return build_status_error(STATUS_OF.get(problem.type, 500), said, {}, self.where, ACCESS)
         return ModelBusy(f"the batch was {result.type} before this was answered")
 
     async def close(self) -> None:
         await self.wire.close()
 
 
-def caches_from(model: str) -> int:
-    """Tokens from which a prefix is cached."""
+def find_cache_minimum(model: str) -> int:
+    """The fewest tokens of a prefix that the service caches for a model."""
     return next((tokens for part, tokens in CACHES_FROM.items() if part in model), CACHES_FROM_ELSE)
 
 
-def answer_of(message: Message, question: Question | None, model: str) -> Answer:
+def build_answer(message: AnthropicMessage, question: Question | None, model: str) -> Answer:
     """The reply in a message; raises when there is none although it was paid for."""
     handed = [block.get("input") for block in message.content if block.get("type") == "tool_use"]
     said = "".join(str(block.get("text", "")) for block in message.content if block.get("type") == "text")
-    text = msgspec.json.encode(handed[0]).decode() if handed else wording.unwrapped(said)
-    answer = Answer(text=text, usage=usage_of(message.usage), model=message.model or model)
+    text = msgspec.json.encode(handed[0]).decode() if handed else strip_fence(said)
+    answer = Answer(text=text, usage=build_usage(message.usage), model=message.model or model)
     if message.stop_reason == "refusal":
         raise PaidRefusal("the model declined to answer", answer)
     if message.stop_reason == "max_tokens":
@@ -226,7 +236,7 @@ def answer_of(message: Message, question: Question | None, model: str) -> Answer
     return answer
 
 
-def usage_of(tokens: Tokens) -> Usage:
+def build_usage(tokens: AnthropicTokens) -> Usage:
     return Usage(
         input=tokens.input_tokens or 0,
         output=tokens.output_tokens or 0,

@@ -62,7 +62,7 @@ class Answer(Value, frozen=True):
     """Where the service itself says so."""
 
 
-class Call(Value, frozen=True):
+class ModelCall(Value, frozen=True):
     """A call that was made, answered or not: what it cost and how it ended."""
 
     at: str
@@ -76,7 +76,7 @@ class Call(Value, frozen=True):
     detail: str = ""
 
 
-class Asked(Value, frozen=True):
+class QuestionResult(Value, frozen=True):
     """What became of a question: a reply that fits its schema, or trouble."""
 
     key: str
@@ -87,12 +87,12 @@ class Asked(Value, frozen=True):
     trouble: Trouble | None = None
     why: str = ""
     """The trouble in a sentence."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
     """Every call made for it, retries too."""
 
 
-class Model(Protocol):
-    """A way to a model; every file in this room but the plumbing offers `connect(settings, env) -> Model`."""
+class Backend(Protocol):
+    """A way to a model, as `connect(settings, env)` of a backend gives it."""
 
     backend: str
     model: str
@@ -105,7 +105,7 @@ class Model(Protocol):
     """How many times `most_output` a reply may take: what a model thinks may count as output."""
 
     async def ask(self, question: Question) -> Answer:
-        """One call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""
+        """Makes one call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""
 
     async def close(self) -> None: ...
 
@@ -118,14 +118,14 @@ class PaidRefusal(ModelRefused):
         self.answer = answer
 
 
-class Batching(Protocol):
+class BatchBackend(Protocol):
     """A model that also takes many questions at once, answers within a day, and is cheaper for it."""
 
     batch_share: float
     """Of the list price."""
 
     async def submit(self, questions: Sequence[Question]) -> str:
-        """Hands questions in, all of different keys; the id by which their answers are collected."""
+        """Hands questions in, all of different keys; returns the id by which their answers are collected."""
 
     async def collect(self, id: str) -> dict[str, Answer | ModelError] | None:
-        """What came back, by key; `None` while it runs. Raises `ModelRefused` where no such batch is known any more."""
+        """The answers of a batch, by key; `None` while it runs. Raises `ModelRefused` where the batch is not known."""

@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from assay.config import Model as Settings
 from assay.errors import ModelUnavailable
-from assay.llm import wording
 from assay.llm.contract import Answer, PaidRefusal, Question
-from assay.llm.wire import Unsupported, Wire, decoded, installed
+from assay.llm.wire import TEMPERATURE, UnsupportedParameter, Wire, decode_reply, import_sdk, render_task, strip_fence
 from assay.types import Usage
 
 SERVICE = "https://api.openai.com/v1"
@@ -27,60 +26,60 @@ THINKING = 4
 """What a model thinks counts as output: so many times the room of the reply is left for both."""
 
 
-class Said(Struct):
+class ChatMessage(Struct):
     content: str | None = None
     refusal: str | None = None
 
 
-class Choice(Struct):
-    message: Said
+class CompletionChoice(Struct):
+    message: ChatMessage
     finish_reason: str | None = None
 
 
-class Cached(Struct):
+class CachedTokens(Struct):
     cached_tokens: int | None = None
 
 
-class Tokens(Struct):
+class OpenAITokens(Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: Cached | None = None
+    prompt_tokens_details: CachedTokens | None = None
 
 
 class Completion(Struct):
     """What we read of a reply."""
 
-    choices: list[Choice]
+    choices: list[CompletionChoice]
     model: str = ""
-    usage: Tokens | None = None
+    usage: OpenAITokens | None = None
 
 
-class Listed(Struct):
+class ListedModel(Struct):
     id: str
 
 
-class Listing(Struct):
-    data: list[Listed] = []
+class ModelListing(Struct):
+    data: list[ListedModel] = []
 
 
 def connect(settings: Settings, env: Mapping[str, str]) -> "OpenAI":
-    """A way to the endpoint that the settings and the environment name."""
-    sdk = installed("openai")
+    """Connects to the endpoint that the settings and the environment name."""
+    sdk = import_sdk("openai")
     url = (settings.url or env.get("OPENAI_BASE_URL") or SERVICE).rstrip("/")
     key = env.get("OPENAI_API_KEY")
     if not key and url == SERVICE:
         raise ModelUnavailable(f"no key for {url}; set OPENAI_API_KEY")
     access: dict[str, Any] = {"api_key": key or "none", "base_url": url, "max_retries": 0}
-    model = settings.name or (MODEL if url == SERVICE else served(sdk, access, url))
+    model = settings.name or (MODEL if url == SERVICE else find_served_model(sdk, access, url))
     client = sdk.AsyncOpenAI(**access, timeout=settings.timeout_s)
     return OpenAI(Wire(sdk, client, url, ACCESS, settings.timeout_s), model)
 
 
-def served(sdk: ModuleType, access: Mapping[str, Any], url: str) -> str:
-    """The model that an endpoint of one's own offers."""
+def find_served_model(sdk: ModuleType, access: Mapping[str, Any], url: str) -> str:
+    """The first model that an endpoint of one's own lists."""
     try:
         with sdk.OpenAI(**access, timeout=10.0) as client:
-            listing = msgspec.json.decode(client.get("/models", cast_to=str), type=Listing)
+            listing = msgspec.json.decode(client.get("/models", cast_to=str), type=ModelListing)
     except (sdk.APIError, msgspec.MsgspecError):
         raise ModelUnavailable(f"{url} does not say which models it has; check model.url, or set model.name") from None
     if not listing.data:
@@ -89,7 +88,7 @@ def served(sdk: ModuleType, access: Mapping[str, Any], url: str) -> str:
 
 
 class OpenAI:
-    """A connection."""
+    """A connection to OpenAI's service, or to an endpoint that speaks as it does."""
 
     backend = "openai"
     caches_from = None
@@ -106,22 +105,22 @@ class OpenAI:
 
     async def ask(self, question: Question) -> Answer:
         while True:
-            body = self.body(question)
+            body = self.build_body(question)
             optional = [*(FORMAT if "response_format" in body else ()), *(name for name in REFUSABLE if name in body)]
             try:
                 reply = await self.wire.post("/chat/completions", body, question, optional)
-            except Unsupported as one:
+            except UnsupportedParameter as one:
                 self.leave_out(one.name, body)
             else:
-                return answer_of(decoded(reply, Completion, self.where), question, self.model)
+                return build_answer(decode_reply(reply, Completion, self.where), question, self.model)
 
     @property
     def room(self) -> int:
         return 1 if self.limit == "max_tokens" else THINKING
 
-    def body(self, question: Question) -> dict[str, Any]:
+    def build_body(self, question: Question) -> dict[str, Any]:
         form = self.forms[0] if self.forms else ""
-        told = f"{question.material}\n\n{wording.task(question, schema=form != 'json_schema')}"
+        told = f"{question.material}\n\n{render_task(question, schema=form != 'json_schema')}"
         body: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "system", "content": question.system}, {"role": "user", "content": told}],
@@ -129,7 +128,7 @@ class OpenAI:
         if self.limit:
             body[self.limit] = question.most_output * self.room
         if "temperature" in self.extras:
-            body["temperature"] = wording.TEMPERATURE
+            body["temperature"] = TEMPERATURE
         if "reasoning_effort" in self.extras:
             body["reasoning_effort"] = "low"
         if form == "json_schema":
@@ -155,11 +154,11 @@ class OpenAI:
         await self.wire.close()
 
 
-def answer_of(completion: Completion, question: Question, model: str) -> Answer:
+def build_answer(completion: Completion, question: Question, model: str) -> Answer:
     """The reply in a completion; raises when there is none although it was paid for."""
-    choice = completion.choices[0] if completion.choices else Choice(message=Said())
-    text = wording.unwrapped(choice.message.content or "")
-    answer = Answer(text=text, usage=usage_of(completion.usage or Tokens()), model=completion.model or model)
+    choice = completion.choices[0] if completion.choices else CompletionChoice(message=ChatMessage())
+    text = strip_fence(choice.message.content or "")
+    answer = Answer(text=text, usage=build_usage(completion.usage or OpenAITokens()), model=completion.model or model)
     if choice.message.refusal or choice.finish_reason == "content_filter":
         raise PaidRefusal("the model declined to answer", answer)
     if choice.finish_reason == "length":
@@ -167,7 +166,7 @@ def answer_of(completion: Completion, question: Question, model: str) -> Answer:
     return answer
 
 
-def usage_of(tokens: Tokens) -> Usage:
+def build_usage(tokens: OpenAITokens) -> Usage:
     cached = (tokens.prompt_tokens_details and tokens.prompt_tokens_details.cached_tokens) or 0
     return Usage(
         input=max(0, (tokens.prompt_tokens or 0) - cached), output=tokens.completion_tokens or 0, cache_read=cached

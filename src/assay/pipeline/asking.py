@@ -12,16 +12,14 @@ from msgspec.structs import replace
 from assay.config import Config
 from assay.errors import BadInput, ModelError, ModelRefused, ModelUnavailable
 from assay.judges import model as model_judge
-from assay.llm import Answer, Asked, Model, Question
-from assay.llm.asking import Asking, ask_all
-from assay.llm.batches import ask_batch, portions
-from assay.llm.contract import Batching
-from assay.llm.leaving import Estimate
-from assay.llm.patience import Patience
+from assay.llm import Answer, Backend, Question, QuestionResult
+from assay.llm.client import Patience, QuestionRunner, ask_all, ask_batch, split_batches
+from assay.llm.contract import BatchBackend
+from assay.llm.egress import Estimate
 from assay.pipeline.cutting import Asks
 from assay.pipeline.judging import model_backends
 from assay.pipeline.spending import Purse, Sized, Spent, added, estimate, price
-from assay.plugins import find
+from assay.plugins import load_module
 from assay.stores.sql import Store
 from assay.stores.sql.answers import Batch
 from assay.types import Clean
@@ -103,28 +101,28 @@ def asks_model(config: Config) -> bool:
     return config.judge in model_backends()
 
 
-def connect(config: Config, env: Mapping[str, str]) -> Model:
+def connect(config: Config, env: Mapping[str, str]) -> Backend:
     """A way to the model that is set; raises `ModelUnavailable`."""
-    found: Model = backend(config).connect(config.model, env)
+    found: Backend = backend(config).connect(config.model, env)
     return found
 
 
 def backend(config: Config) -> ModuleType:
     """The file that knows the way."""
-    return find("llm", config.judge.replace("-", "_"))
+    return load_module("llm", config.judge.replace("-", "_"))
 
 
 class Asker:
     """Who is asked in a run, and what it may cost."""
 
-    def __init__(self, store: Store, config: Config, model: Model, manner: Manner = AT_ONCE) -> None:
+    def __init__(self, store: Store, config: Config, model: Backend, manner: Manner = AT_ONCE) -> None:
         self.store = store
         self.settings = config.model
         self.model = model
         self.manner = manner
         if manner.batch and not hasattr(model, "submit"):
             raise BadInput(f"--batch: {config.judge} takes no batches; leave it out, or take --judge anthropic")
-        self.batching = cast(Batching, model)
+        self.batching = cast(BatchBackend, model)
         self.share = self.batching.batch_share if manner.batch else 1.0
         self.price = price(model.model, config.model)
         self.purse = Purse(config.model.max_cost, self.price, self.share, model)
@@ -164,7 +162,7 @@ class Asker:
         known = set(self.known([one.key for one in sizes]))
         return estimate(sizes, self.model, known, self.price, self.share)
 
-    def known(self, keys: Iterable[str]) -> dict[str, Asked]:
+    def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
         """What became of these questions before; not where they should be asked again."""
         found = self.store.answers.known(keys)
         return {
@@ -173,7 +171,7 @@ class Asker:
 
     # --- asking -----------------------------------------------------------------------------------
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, Asked]:
+    def answers(self, questions: Sequence[Question]) -> dict[str, QuestionResult]:
         """What became of every question that was asked, now or before; what nobody is asked any more is missing."""
         unique = {one.key: one for one in questions}
         found = self.known(unique)
@@ -183,12 +181,12 @@ class Asker:
             found |= self.ask(missing)
         return found
 
-    def ask(self, missing: Sequence[Question]) -> dict[str, Asked]:
+    def ask(self, missing: Sequence[Question]) -> dict[str, QuestionResult]:
         """Ask, and keep what comes as soon as it comes."""
-        found: dict[str, Asked] = {}
+        found: dict[str, QuestionResult] = {}
         self.manner.heard(0, len(missing))
 
-        def done(asked: Asked) -> None:
+        def done(asked: QuestionResult) -> None:
             self.keep(asked)
             if asked.trouble not in ("unavailable", "over_budget"):
                 found[asked.key] = asked
@@ -200,7 +198,7 @@ class Asker:
             self.closed = str(error)
         return found
 
-    def keep(self, asked: Asked) -> None:
+    def keep(self, asked: QuestionResult) -> None:
         """Keep an answer and what it cost."""
         calls = tuple(replace(one, cost_usd=self.purse.cost_of(one)) for one in asked.calls)
         self.store.answers.keep(replace(asked, calls=calls), self.model.backend)
@@ -219,7 +217,7 @@ class Asker:
         elif asked.trouble == "over_budget":
             self.closed = OVER_BUDGET
 
-    async def one_by_one(self, missing: Sequence[Question], done: Callable[[Asked], None]) -> None:
+    async def one_by_one(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
         await ask_all(
             self.model,
             missing,
@@ -242,18 +240,22 @@ class Asker:
 
     # --- batches ----------------------------------------------------------------------------------
 
-    async def in_batches(self, missing: Sequence[Question], done: Callable[[Asked], None]) -> None:
+    async def in_batches(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
         """Collect batches that were handed over before, then hand over the rest."""
         left = {one.key: one for one in missing}
-        run = Asking(self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check, self.purse)
+        run = QuestionRunner(
+            self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check, self.purse
+        )
         for batch in self.store.answers.batches(self.model.backend):
             there = [left.pop(key) for key in batch.keys if key in left]
             if there:
                 await self.collect(run, there, batch.id, done)
-        for portion in portions(list(left.values())):
+        for portion in split_batches(list(left.values())):
             await self.collect(run, portion, "", done)
 
-    async def collect(self, run: Asking, questions: Sequence[Question], id: str, done: Callable[[Asked], None]) -> None:
+    async def collect(
+        self, run: QuestionRunner, questions: Sequence[Question], id: str, done: Callable[[QuestionResult], None]
+    ) -> None:
         """One batch, from handing it over to its last answer."""
         ids = [id] if id else []
 

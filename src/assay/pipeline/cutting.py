@@ -15,7 +15,7 @@ from assay import facts, sessions
 from assay.config import Boundaries, Config
 from assay.facts import substance
 from assay.judges import model as model_judge
-from assay.llm import FINAL, Asked, Question
+from assay.llm import FINAL, Question, QuestionResult
 from assay.pipeline import reading
 from assay.pipeline.judging import (
     NO_GAPS,
@@ -104,7 +104,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 class Told(Struct, frozen=True, kw_only=True):
     """What is known when turns are judged."""
 
-    answers: Mapping[str, Asked] = {}
+    answers: Mapping[str, QuestionResult] = {}
     fallback: str = ""
     """Why no more questions are asked: the offline judge has to do."""
     guesses: bool = False

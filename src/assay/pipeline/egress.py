@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from assay.config import Config
-from assay.llm import Model
-from assay.llm.leaving import Estimate, Leaving
+from assay.llm import Backend
+from assay.llm.egress import EgressRequest, Estimate
 from assay.pipeline.asking import Asker, Desk, Manner, connect
 from assay.pipeline.cutting import Wanted
 from assay.pipeline.running import Choice
@@ -21,14 +21,14 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 NO_KEY = "not-set"
 
 
-def reach(config: Config, env: dict[str, str]) -> Model:
+def reach(config: Config, env: dict[str, str]) -> Backend:
     """The way to the model, also for somebody who has no key yet: nothing is sent."""
     return connect(config, env | {name: env.get(name) or NO_KEY for name in KEYS})
 
 
 def egress(
-    store: Store, roots: Sequence[str], config: Config, jobs: int, model: Model, choice: Choice
-) -> tuple[Estimate, list[Leaving]]:
+    store: Store, roots: Sequence[str], config: Config, jobs: int, model: Backend, choice: Choice
+) -> tuple[Estimate, list[EgressRequest]]:
     """What a run would ask of a model."""
     asker = Asker(store, config, model, Manner(only_kept=True))
     try:
@@ -40,12 +40,12 @@ def egress(
         asker.close()
 
 
-def leaving(wanted: Sequence[Wanted], model: Model, known: set[str]) -> Iterator[Leaving]:
+def leaving(wanted: Sequence[Wanted], model: Backend, known: set[str]) -> Iterator[EgressRequest]:
     """Questions as they would go out."""
     for one in wanted:
         question, sized = one.question, size(one.question)
         words = (question.system, question.material, question.task)
-        yield Leaving(
+        yield EgressRequest(
             to=model.where,
             model=question.model,
             job=question.job,

@@ -17,7 +17,7 @@ from assay.errors import BadInput, JudgeError
 from assay.facts.failures import Failures
 from assay.judges.model import citing
 from assay.pipeline.work import ENCODE, prompts_at
-from assay.plugins import find, names
+from assay.plugins import list_names, load_module
 from assay.scores.prism import is_crushed
 from assay.types import (
     Citation,
@@ -63,18 +63,18 @@ def judge(name: str) -> Judge:
     if name not in own_judges():
         there = ", ".join([*own_judges(), *model_backends()])
         raise BadInput(f"no judge is called {name!r}; there are: {there}")
-    return cast(Judge, find("judges", name))
+    return cast(Judge, load_module("judges", name))
 
 
 def own_judges() -> list[str]:
     """The judges that ask no model."""
-    return [one for one in names("judges") if callable(getattr(find("judges", one), "outcome", None))]
+    return [one for one in list_names("judges") if callable(getattr(load_module("judges", one), "outcome", None))]
 
 
 @cache
 def model_backends() -> tuple[str, ...]:
     """The judges that ask a model, by the names people give them."""
-    return tuple(one.replace("_", "-") for one in names("llm") if hasattr(find("llm", one), "connect"))
+    return tuple(one.replace("_", "-") for one in list_names("llm") if hasattr(load_module("llm", one), "connect"))
 
 
 def is_there(name: str) -> bool:

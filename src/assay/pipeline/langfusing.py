@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.config import Config
-from assay.http import NotAllowed, RemoteError
+from assay.http import AccessDenied, RemoteError
 from assay.langfuse import (
     Client,
     NotStored,
@@ -271,7 +271,7 @@ def unknown(post: Post, session: Session, target: Target, scores: Sequence[Score
         return None
     try:
         why, is_fault = ("" if is_known(post.client, target.session) else UNKNOWN), False
-    except NotAllowed:
+    except AccessDenied:
         raise
     except RemoteError as error:
         why, is_fault = str(error), True

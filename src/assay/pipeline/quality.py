@@ -16,8 +16,8 @@ from assay.judges.model import quality as asked
 from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
 from assay.judges.offline import rubric as offline_rubric
-from assay.llm import Asked, Model, Question
-from assay.llm.leaving import Estimate, Leaving
+from assay.llm import Backend, Question, QuestionResult
+from assay.llm.egress import EgressRequest, Estimate
 from assay.pipeline import reading
 from assay.pipeline.asking import Asker, Desk, Manner
 from assay.pipeline.cutting import OFFLINE, Wanted
@@ -90,8 +90,8 @@ def wanted(subjects: Sequence[Subject], profile: Profile, config: Config, asker:
 
 
 def egress(
-    store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Model
-) -> tuple[Estimate, list[Leaving]]:
+    store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Backend
+) -> tuple[Estimate, list[EgressRequest]]:
     """What judging these would send to a model, word for word; nothing is sent."""
     asker = Asker(store, config, model, Manner(only_kept=True))
     with closing(asker):
@@ -281,7 +281,7 @@ def counted(text: Clean, asker: Asker, *, may_count: bool) -> int | None:
         return int(kept[key].text)
     found = asker.counted(text) if may_count and not asker.closed else None
     if found:
-        asker.store.answers.keep(Asked(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend)
+        asker.store.answers.keep(QuestionResult(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend)
     return found
 
 
@@ -315,7 +315,7 @@ def judged_by_model(
     profile: Profile,
     config: Config,
     made: Sequence[Piece],
-    said: tuple[dict[str, Asked], Asker],
+    said: tuple[dict[str, QuestionResult], Asker],
 ) -> Quality:
     """What a model says of a session's chunks; where an answer is missing, the offline judge has to do.
 

@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.config import Config
-from assay.errors import Stopped
-from assay.llm import Asked
+from assay.errors import RunStopped
+from assay.llm import QuestionResult
 from assay.pipeline import reading
 from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk
 from assay.pipeline.cutting import (
@@ -54,7 +54,7 @@ ASKED_BYTES = 64 << 20
 UNANSWERED = "the model gave no answer"
 ANEW = "anew"
 
-Answers = dict[str, Asked]
+Answers = dict[str, QuestionResult]
 
 NOTHING = Told()
 GUESSING = Told(guesses=True)
@@ -116,7 +116,7 @@ class Run:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.pool.close()
         if kind is KeyboardInterrupt:
-            raise Stopped from None
+            raise RunStopped from None
 
     # --- streams to segments --------------------------------------------------------------------
 

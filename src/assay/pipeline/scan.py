@@ -7,12 +7,12 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from assay.errors import Stopped
+from assay.errors import RunStopped
 from assay.pipeline import work
 from assay.pipeline.discover import File, Found
 from assay.pipeline.pool import Pool, Progress
 from assay.pipeline.work import Joining, Task, Unreadable
-from assay.plugins import names
+from assay.plugins import list_names
 from assay.scores.report import Skips
 from assay.stores.sql import Store
 from assay.stores.sql.settling import Name, Settled, StreamFiles
@@ -65,7 +65,7 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress, *, with_fact
         if with_facts:
             establish_facts(store, pool, found.roots)
     except KeyboardInterrupt:
-        raise Stopped from None
+        raise RunStopped from None
     finally:
         pool.close()
     new = sum(file.name not in known for file in changed)
@@ -87,7 +87,7 @@ def is_unchanged(file: File, known: Known | None) -> bool:
     """
     if known is None:
         return False
-    if known.source and known.source not in names("sources"):
+    if known.source and known.source not in list_names("sources"):
         return True
     is_same = (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
     return is_same and known.version == work.version(known.source)

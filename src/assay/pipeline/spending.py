@@ -10,8 +10,8 @@ from msgspec import Struct, field
 from assay.config import Model as Settings
 from assay.errors import BadInput
 from assay.facts.tokens import MILLION, Price, cost_of, price_of
-from assay.llm import Call, Model, Question
-from assay.llm.leaving import Estimate
+from assay.llm import Backend, ModelCall, Question
+from assay.llm.egress import Estimate
 from assay.sessions.rendering import estimate as tokens_in
 from assay.types import Usage
 
@@ -70,7 +70,7 @@ def price(model: str, settings: Settings) -> Price | None:
     return price_of(model, datetime.now(UTC).date().isoformat())
 
 
-def estimate(sizes: Iterable[Sized], model: Model, known: set[str], cost: Price | None, share: float) -> Estimate:
+def estimate(sizes: Iterable[Sized], model: Backend, known: set[str], cost: Price | None, share: float) -> Estimate:
     """What these questions will take, given the keys of those that are answered already."""
     missing, cached, seen = [], 0, set[str]()
     for one in sizes:
@@ -116,7 +116,7 @@ def added(one: Usage, other: Usage) -> Usage:
 class Purse:
     """Keeps to a limit: a call is made only if it fits even at its dearest."""
 
-    def __init__(self, limit: float | None, cost: Price | None, share: float, model: Model) -> None:
+    def __init__(self, limit: float | None, cost: Price | None, share: float, model: Backend) -> None:
         if limit is not None and cost is None:
             raise BadInput(
                 f"the price of {model.model} is not known, so --max-cost can't be kept to; "
@@ -130,7 +130,7 @@ class Purse:
         self.reserved: dict[str, float] = {}
         self.is_empty = False
 
-    def may(self, question: Question) -> bool:
+    def reserve(self, question: Question) -> bool:
         """Set aside what a call may cost at most; not if that is more than there is."""
         if self.limit is None or self.cost is None:
             return True
@@ -149,12 +149,12 @@ class Purse:
         share = 1.0 if question.guidance else self.share
         return ((one.prefix + one.task) * dear + output * cost.output) / MILLION * share
 
-    def spent(self, question: Question, call: Call) -> None:
+    def record(self, question: Question, call: ModelCall) -> None:
         """What a call did cost."""
         self.reserved.pop(question.key, None)
         self.spent_usd += self.cost_of(call) or 0.0
 
-    def cost_of(self, call: Call) -> float | None:
+    def cost_of(self, call: ModelCall) -> float | None:
         """By what the service says, else by the price list."""
         if call.cost_usd is not None:
             return call.cost_usd

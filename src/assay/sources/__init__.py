@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from assay.plugins import find, names
+from assay.plugins import list_names, load_module
 from assay.types import Emit
 
 
@@ -54,9 +54,9 @@ class Source(Protocol):
 
 def find_source(name: str) -> Source:
     """The source of this name, or an error that lists those there are."""
-    return cast(Source, find("sources", name))
+    return cast(Source, load_module("sources", name))
 
 
 def load_sources() -> dict[str, Source]:
     """All sources, by name."""
-    return {name: find_source(name) for name in names("sources")}
+    return {name: find_source(name) for name in list_names("sources")}

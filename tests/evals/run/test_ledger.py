@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import Invalid
+from assay.errors import InvalidRun
 from assay.evals import kept, ledger, paths
 from assay.evals.kept import Finished
 from assay.evals.trials import Record, pretty
@@ -85,7 +85,7 @@ def test_a_run_does_not_go_on_with_records_that_were_changed(ended, spoiled):
     run, on = ended
     before = sorted(run.rglob("attempt-*"))
     spoiled(run)
-    with pytest.raises(Invalid, match=r"trial\.json|failure\.json|ledger\.jsonl"):
+    with pytest.raises(InvalidRun, match=r"trial\.json|failure\.json|ledger\.jsonl"):
         on()
     assert sorted(run.rglob("attempt-*")) == sorted({*before, *run.rglob("attempt-09")}), "something was run"
 
@@ -93,7 +93,7 @@ def test_a_run_does_not_go_on_with_records_that_were_changed(ended, spoiled):
 def test_what_was_decided_before_the_first_trial_is_on_the_list_too(ended):
     run, _ = ended
     decide_anew(run)
-    with pytest.raises(Invalid, match=r"line 1 or lock\.json"):
+    with pytest.raises(InvalidRun, match=r"line 1 or lock\.json"):
         ledger.entries(run)
 
 
@@ -163,7 +163,7 @@ def test_no_line_can_be_changed_unnoticed(tmp_path_factory, contents, data):
     odd = lines[which].replace(b'"sha256":"', b'"sha256":"0', 1)
     (run / ledger.NAME).write_bytes(b"".join([*lines[:which], odd, *lines[which + 1 :]]))
     if which < len(lines) - 1:
-        with pytest.raises(Invalid, match=r"ledger\.jsonl"):
+        with pytest.raises(InvalidRun, match=r"ledger\.jsonl"):
             ledger.entries(run)
     else:  # the last line: its record does not fit it
         assert ledger.entries(run)[-1].sha256 != ledger.digest(contents[-1])

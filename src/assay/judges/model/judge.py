@@ -17,7 +17,7 @@ from assay.judges.model.telling import told
 from assay.judges.model.verdicts import COPIED, RATIONALE, Vote, decided, vote
 from assay.judges.model.wording import about, example, numbers, system, task, wording
 from assay.judges.offline.rubric import SUMMARY, TITLE, shortened
-from assay.llm import Asked, Question
+from assay.llm import Question, QuestionResult
 from assay.sessions import rendering, speech
 from assay.sessions.calls import all_calls, made_edits
 from assay.sessions.redaction import Redactor
@@ -55,7 +55,7 @@ class ModelJudge:
     def __init__(
         self,
         model: str,
-        answers: Mapping[str, Asked],
+        answers: Mapping[str, QuestionResult],
         tokens: int,
         votes: int,
         redactor: Redactor,

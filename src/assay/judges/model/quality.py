@@ -12,7 +12,7 @@ from assay.judges.model.plain import plain
 from assay.judges.model.replies import OffSchema, Quoted, loaded
 from assay.judges.model.suspicious import is_suspicious
 from assay.judges.model.wording import system, task, wording
-from assay.llm import Asked, Question
+from assay.llm import Question, QuestionResult
 from assay.sessions import rendering
 from assay.types import Clean, Turn
 from assay.types.quality import Dimension, Profile, Scale
@@ -113,7 +113,9 @@ def read(text: str) -> dict[str, Said]:
         ) from None
 
 
-def dimensions(answer: Asked, profile: Profile, turns: Sequence[Turn], places: Sequence[int]) -> dict[str, Dimension]:
+def dimensions(
+    answer: QuestionResult, profile: Profile, turns: Sequence[Turn], places: Sequence[int]
+) -> dict[str, Dimension]:
     """What was said of each dimension; `places` are the session's numbers of the turns that were shown."""
     if answer.trouble:
         raise JudgeError(answer.why or answer.trouble)

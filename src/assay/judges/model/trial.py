@@ -10,7 +10,7 @@ from assay.errors import JudgeError
 from assay.judges.model.plain import plain
 from assay.judges.model.replies import OffSchema, Said, inlined, read
 from assay.judges.model.wording import system, task, wording
-from assay.llm import Asked, Question
+from assay.llm import Question, QuestionResult
 from assay.types import Clean
 
 JOB = "trial"
@@ -59,7 +59,7 @@ def check(text: str) -> str:
     return "" if 0 <= said.score <= 1 else "`score` must be from 0 to 1"
 
 
-def mark(asked: Asked) -> Mark:
+def mark(asked: QuestionResult) -> Mark:
     """What was answered; raises `JudgeError` where nothing was that can be used."""
     if asked.trouble:
         raise JudgeError(asked.why or asked.trouble)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import delete, insert, select
 
-from assay.llm.contract import FINAL, Asked, Call
+from assay.llm.contract import FINAL, ModelCall, QuestionResult
 from assay.stores.sql.schema import answers, batches, calls
 from assay.stores.sql.scored import Connecting, portions
 
@@ -30,18 +30,18 @@ class KeptAnswers:
         self.reading = reading
         self.writing = writing
 
-    def known(self, keys: Iterable[str]) -> dict[str, Asked]:
+    def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
         """What became of these questions, as far as they were answered, or never will be."""
         with self.reading() as connection:
             return {
-                row.key: Asked(
+                row.key: QuestionResult(
                     key=row.key, job=row.job, version=row.version, text=row.text, trouble=row.trouble, why=row.why
                 )
                 for some in portions(sorted(set(keys)))
                 for row in connection.execute(select(answers).where(answers.c.key.in_(some)))
             }
 
-    def keep(self, asked: Asked, backend: str) -> None:
+    def keep(self, asked: QuestionResult, backend: str) -> None:
         """Keep an answer with the calls it took; a question that may be answered later is not kept as answered."""
         with self.writing() as connection:
             for one in asked.calls:
@@ -59,7 +59,7 @@ class KeptAnswers:
                     )
                 )
 
-    def spent(self) -> list[Call]:
+    def spent(self) -> list[ModelCall]:
         """Every call that was ever made."""
         with self.reading() as connection:
             return [
@@ -78,7 +78,7 @@ class KeptAnswers:
                             "cache_write": row.cache_write,
                         },
                     },
-                    Call,
+                    ModelCall,
                 )
                 for row in connection.execute(select(calls).order_by(calls.c.id))
             ]
@@ -104,7 +104,7 @@ class KeptAnswers:
             connection.execute(delete(batches).where(batches.c.id.in_(ids)))
 
 
-def row_of(call: Call, asked: Asked, backend: str) -> dict[str, object]:
+def row_of(call: ModelCall, asked: QuestionResult, backend: str) -> dict[str, object]:
     return {
         "key": asked.key,
         "job": asked.job,

@@ -1,10 +1,10 @@
-"""What would be sent, before it is."""
+"""What would be sent to a model, told before it is."""
 
 from assay.types import Row
 
 
 class Estimate(Row, frozen=True):
-    """What is about to be asked."""
+    """How much is about to be asked, and what it costs."""
 
     questions: int
     cached: int
@@ -17,7 +17,7 @@ class Estimate(Row, frozen=True):
     model: str
 
 
-class Leaving(Row, frozen=True):
+class EgressRequest(Row, frozen=True):
     """One question that would be asked."""
 
     to: str
@@ -39,11 +39,11 @@ class Leaving(Row, frozen=True):
 
 
 class Egress(Row, frozen=True):
-    """All that would leave."""
+    """All that would leave this machine."""
 
     judge: str
     to: str | None
     model: str | None
     estimate: Estimate | None
-    requests: list[Leaving]
+    requests: list[EgressRequest]
     schema_version: int = 1
