@@ -29,7 +29,7 @@ from assay.pipeline.pool import cores
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run
 from assay.pipeline.spending import Sized, added, size, usage_of
-from assay.stores.sql import open_store
+from assay.stores import open_store
 from assay.types import Usage
 from benchmarks.tables import table
 
@@ -71,7 +71,7 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
         asker = Asker(store, config, reach(config, {}), Manner(only_kept=True))
         with closing(asker), open_run(store, config, changes.roots, models=Desk(asker=asker)) as run:
             wanted = [(one.about, size(one.question)) for one in run.rehearsed()]
-        streams = store.count_streams(changes.roots, "", "", "")
+        streams = store.transcripts.count_streams(changes.roots, "", "", "")
     if asker.price is None:
         sys.exit(f"{MODEL} is in no price list")
     seen: set[str] = set()

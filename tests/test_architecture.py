@@ -10,7 +10,7 @@ import pytest
 PKG = "assay"
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "types errors resources config plugins retry http llm sources sessions git facts judges scores "
+    "types errors files resources config plugins retry http llm sources sessions git facts judges scores "
     "stores langfuse reports pipeline evals web cli"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
@@ -70,7 +70,17 @@ def test_neighbours_in_a_room_do_not_know_each_other():
         return module.removeprefix(room).split(".")[0]
 
     pairs = [(a, b, room) for a, b in OURS for room in ROOMS if a.startswith(room) and b.startswith(room)]
-    assert not [(a, b) for a, b, room in pairs if entry(a, room) != entry(b, room)]
+    assert not [(a, b) for a, b, room in pairs if entry(a, room) != entry(b, room) and entry(b, room) != "contract"]
+
+
+def test_stores_are_known_by_their_contract_alone():
+    """Who imports a kind of store has no other kind any more; only a test of that kind may."""
+    assert not [edge for edge in OURS if edge[1].startswith(f"{PKG}.stores.") and not is_of_contract(*edge)]
+
+
+def is_of_contract(here: str, to: str) -> bool:
+    kind = to.removeprefix(f"{PKG}.stores.").split(".")[0]
+    return here.startswith(f"{PKG}.stores") or not (SRC / "stores" / kind).is_dir()
 
 
 def test_files_stay_short():

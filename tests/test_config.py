@@ -11,8 +11,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.config import Boundaries, Config, Local, Rework, Tenant, keys, load, local_zone, store_url, zone
+from assay.config import Boundaries, Config, Local, Rework, Tenant, keys, load, local_zone, zone
 from assay.errors import BadInput
+from assay.stores import pick_store_url
 
 ROOT = Path(__file__).parents[1]
 
@@ -191,7 +192,18 @@ def test_a_projects_file_names_no_repositories(project: Path, named: str) -> Non
 
 @pytest.mark.parametrize(
     "named",
-    ["../tool", "/var/a.db", "~/a.db", "sqlite:////var/a.db", "sub/../../a.db", "out/a.db", "way", ".", "a\\u0000b"],
+    [
+        "../tool",
+        "/var/a.db",
+        "~/a.db",
+        "sqlite:////var/a.db",
+        "postgresql://elsewhere.example/a",
+        "sub/../../a.db",
+        "out/a.db",
+        "way",
+        ".",
+        "a\\u0000b",
+    ],
 )
 def test_a_projects_file_names_no_store_elsewhere(project: Path, named: str) -> None:
     (project / "out").symlink_to("/var")
@@ -199,7 +211,7 @@ def test_a_projects_file_names_no_store_elsewhere(project: Path, named: str) -> 
     if named == ".":  # the very folder is none, which is told later
         write(project / "assay.toml", 'store = "."')
         with pytest.raises(BadInput, match="is a folder"):
-            store_url(load({}, project).store, {})
+            pick_store_url(load({}, project).store, {})
         return
     said = complaint(project, f'store = "{named}"')
     assert said.startswith("store = '")
@@ -270,9 +282,9 @@ def test_a_projects_store_is_meant_from_its_folder(project: Path) -> None:
 def test_the_store_of_the_config_is_the_one_that_is_opened(project: Path) -> None:
     write(project / "assay.toml", 'store = "kept.db"')
     env = {"ASSAY_STORE": "/var/other.db"}
-    assert store_url(load({}, project).store, {}) == f"sqlite:///{project}/kept.db"
-    assert store_url(load(env, project).store, env) == "sqlite:////var/other.db"
-    assert store_url(load(env, project, store="/var/flag.db").store, env) == "sqlite:////var/flag.db"
+    assert pick_store_url(load({}, project).store, {}) == f"sqlite:///{project}/kept.db"
+    assert pick_store_url(load(env, project).store, env) == "sqlite:////var/other.db"
+    assert pick_store_url(load(env, project, store="/var/flag.db").store, env) == "sqlite:////var/flag.db"
 
 
 # --- bad input --------------------------------------------------------------------------------------

@@ -61,8 +61,9 @@ PLANTED = {
         "from assay.pipeline.work import Joining, pieces_of",
     ],
     "kept summaries, pieces and skips are fetched": [
-        "titles = [one.title for one in store.streams(roots)]", "found.store.find(prefix)",
-        "self.store.pieces_of(agent, id)", "opened.skipped(roots)",
+        "titles = [one.title for one in store.transcripts.list_streams(roots)]",
+        "found.store.transcripts.list_streams(None, prefix=prefix)",
+        "self.store.transcripts.load_stream(agent, id)", "opened.transcripts.list_skips(roots)",
     ],
     "words are declared clean": ["Clean(prompt.text)", "types.Clean(text)", "map(str, [Clean(x)])"],
     "the network is used": [

@@ -18,7 +18,7 @@ from assay.config import Config
 from assay.errors import BadInput
 from assay.pipeline.quality import size_of, subjects
 from assay.pipeline.running import Choice
-from assay.stores.sql import open_store
+from assay.stores import open_store
 from tests.conftest import called as ran
 from tests.conftest import command, environment, replied, returned, said, streams, write
 from tests.conftest import run as assay

@@ -64,8 +64,8 @@ def lists_streams(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("streams", "find", "pieces_of", "skipped")
-        and dotted(node.func.value).split(".")[-1] in ("store", "opened", "kept", "self")
+        and node.func.attr in ("list_streams", "load_stream", "list_skips")
+        and dotted(node.func.value).split(".")[-1] in ("transcripts", "self")
     )
 
 
@@ -101,7 +101,7 @@ RULES: dict[str, Rule] = {
     "kept summaries, pieces and skips are fetched": Rule(
         lists_streams,
         {
-            "stores": "keeps them",
+            "pipeline/scan.py": "establishes the facts of streams",
             "pipeline/health.py": "counts streams; skips go through reading.skips",
             "pipeline/scan.py": "counts kinds of skips, without their particulars",
             "cli/streams.py": "through reading.summary and reading.skips",
@@ -129,7 +129,7 @@ RULES: dict[str, Rule] = {
          "sessions/redaction/gates.py": "engines"},
     ),
     "programs are started": Rule(
-        starts, {"git.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh"}
+        starts, {"git/runner.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh"}
     ),
     "something is printed or logged": Rule(
         says,
@@ -142,6 +142,7 @@ RULES: dict[str, Rule] = {
     "files are written": Rule(
         writes,
         {
+            "files.py": "whole or not at all, for whoever is named here",
             "cli/saving.py": "-o",
             "cli/evaluating.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",

@@ -13,7 +13,7 @@ from assay.langfuse import Client, Target, is_known, pull, setup, trace_at
 from assay.langfuse.configs import check
 from assay.langfuse.facts import CONFIGS, facts_of
 from assay.pipeline.langfusing import Post, deliver, where_of
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store
 from assay.types import Citation, Clean, Session
 from tests.langfuse.conftest import client_of
 from tests.langfuse.make_observations import hook_turn, mended, trace_of
@@ -130,12 +130,12 @@ def test_killed_while_reading_back_nothing_is_sent_again(make: Make, store: Stor
     scores = facts_of(LANDED, TARGET, there.ids, clean)
     with pytest.raises(Stop):
         deliver(post(client, store, dies_after), scores, there)
-    assert store.written.tally(where_of(client)).scores == dies_after
+    assert store.written.count_scores(where_of(client)).scores == dies_after
     sent = [body for method, _, _, body in standin.log if method == "POST"]
     found = deliver(post(client, store), scores, there)
     assert (len(found.unchanged), found.stored, found.not_stored) == (4, (), ())
     assert [body for method, _, _, body in standin.log if method == "POST"] == sent
-    assert store.written.tally(where_of(client)).scores == len(rows(standin)) == 4
+    assert store.written.count_scores(where_of(client)).scores == len(rows(standin)) == 4
 
 
 @pytest.mark.parametrize("version", VERSIONS)

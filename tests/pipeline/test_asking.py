@@ -24,7 +24,7 @@ from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run, score_run
 from assay.pipeline.spending import size
 from assay.scores.report import Report
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store
 from assay.types import Usage
 from tests.conftest import BEGAN, replied, said, write
 from tests.llm.judging import FAILED, JOBS, agreeable, asked, instead, jobs, sent, talk, talks
@@ -268,7 +268,7 @@ def test_batches_are_handed_in_round_by_round_at_half_the_price(place: Place):
     ]
     spent = found.judge.spending
     assert spent.cost_usd == pytest.approx((spent.input * 1.0 + spent.output * 5.0) / 2_000_000)
-    assert place.store.answers.batches("anthropic") == []
+    assert place.store.answers.list_batches("anthropic") == []
     assert judges(found) == ["anthropic"] * 2
 
 
@@ -281,7 +281,7 @@ def test_a_batch_the_service_no_longer_knows_is_handed_in_anew(place: Place, mon
         found = place.score(place.config(service), BATCH)
     assert [len(one.body["requests"]) for one in service.requests if one.method == "POST"] == [2, 2, 2, 4]
     assert judges(found) == ["anthropic"] * 2
-    assert place.store.answers.batches("anthropic") == []
+    assert place.store.answers.list_batches("anthropic") == []
     assert len(place.calls()) == 8
 
 
@@ -318,7 +318,7 @@ def stopped_while_it_runs(place: Place, service: Standin, monkeypatch: pytest.Mo
         patched.setattr(Patience.__init__, "__defaults__", (die, time.monotonic))
         with pytest.raises(Killed):
             place.score(place.config(service), BATCH)
-    assert len(place.store.answers.batches("anthropic")) == 1
+    assert len(place.store.answers.list_batches("anthropic")) == 1
 
 
 @pytest.mark.parametrize("gap", ["expired", Status(529)])

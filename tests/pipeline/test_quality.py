@@ -17,7 +17,7 @@ from assay.scores.profiles import load
 from assay.sessions.chunking import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering import estimate
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store
 from assay.types import Turn
 from assay.types.quality import Quality
 from tests.judges.make_turns import Step, asked, checked, edit, session, shell

@@ -7,18 +7,18 @@ import pytest
 from assay.config import Config, Redaction, Tenant
 from assay.pipeline.reading import readable, rules
 from assay.pipeline.work import ENCODE
-from assay.stores.sql.settling import Pieces
+from assay.stores import StreamPieces
 from assay.types import Call, Edit, Part, Prompt, Turn
 
 HOME = "/home/hazel/loom"
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 
 
-def kept(text: str = "mend it, mail hazel@loom-mill.net") -> Pieces:
+def kept(text: str = "mend it, mail hazel@loom-mill.net") -> StreamPieces:
     edit = Call(id="1", at="", name="Edit", kind="edit", edits=(Edit(path=f"{HOME}/a.py", added=1),), status="ok")
     turn = Turn(at="2026-03-01T09:00:00Z", prompt=Prompt(at="", text=text, key=1), calls=(edit,))
     part = Part(agent="claude-code", stream="s", cwd=HOME, ended_at="2026-03-01T09:00:00Z")
-    return Pieces(pieces=(("s.jsonl", part, (ENCODE(turn),)),), elsewhere=frozenset())
+    return StreamPieces(pieces=(("s.jsonl", part, (ENCODE(turn),)),), elsewhere=frozenset())
 
 
 def test_a_redacted_home_is_still_found_again():

@@ -14,7 +14,7 @@ from assay.pipeline.discover import discover
 from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
 from tests.plain_judge import install

@@ -20,7 +20,7 @@ import pytest
 from assay.pipeline import scan as scanning
 from assay.pipeline.digest import digest
 from assay.pipeline.discover import discover
-from assay.stores.sql import open_store
+from assay.stores import open_store
 from tests.conftest import (
     adds_up,
     called,
@@ -254,7 +254,7 @@ def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
     store = open_store(f"sqlite:///{tmp_path / 's.db'}")
     outcome = scanning.scan(store, found, 1, lambda done, total: None)
     assert outcome.unreadable == ((str(path), "No such file or directory"),)
-    assert [one.id for one in store.streams(outcome.roots)] == ["s2"]
+    assert [one.id for one in store.transcripts.list_streams(outcome.roots)] == ["s2"]
     store.close()
 
 
@@ -453,7 +453,7 @@ def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
         (tmp_path / f"{stream}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     store = open_store(f"sqlite:///{tmp_path / 'assay.db'}")
     scanning.scan(store, discover([tmp_path]), 1, lambda *_: None)
-    tokens = [json.loads(one.facts)["tokens"]["output"] for one in store.streams(None)]
+    tokens = [json.loads(one.facts)["tokens"]["output"] for one in store.transcripts.list_streams(None)]
     store.close()
     assert sum(tokens) == 30
 
@@ -462,12 +462,12 @@ def test_what_a_plugin_read_that_is_gone_stays_as_it_is(tmp_path: Path):
     path = write(tmp_path / "in" / "a.jsonl", *conversation("one", 2))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([path]), 1, lambda *_: None)
-        before = store.streams(None)
-        with store.writing() as connection:
+        before = store.transcripts.list_streams(None)
+        with store.database.writing() as connection:
             connection.exec_driver_sql("UPDATE files SET source = 'aider', version = 'aider@1'")
         os.utime(path)
         scanning.scan(store, discover([path]), 1, lambda *_: None)
-        assert store.streams(None) == before
+        assert store.transcripts.list_streams(None) == before
 
 
 def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
@@ -481,7 +481,7 @@ def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
     path = write(tmp_path / "in" / "a.jsonl", early, *conversation("one", 3))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([path]), 1, lambda *_: None)
-        [stream] = store.streams(None)
+        [stream] = store.transcripts.list_streams(None)
     lasted = datetime.fromisoformat(stream.ended_at) - datetime.fromisoformat(stream.began_at)
     assert stream.began_at == json.loads(stream.prompts_at)[0]
     assert lasted.total_seconds() == json.loads(stream.facts)["wall_s"]
@@ -501,6 +501,6 @@ def test_a_fork_is_called_by_what_was_first_said_in_it(tmp_path: Path):
     write(tmp_path / "in" / "new.jsonl", opened, *copied, *own)
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
-        titles = {one.id: one.title for one in store.streams(None)}
+        titles = {one.id: one.title for one in store.transcripts.list_streams(None)}
     assert titles["new"] != titles["old"]
     assert "new" in titles["new"]

@@ -22,7 +22,7 @@ from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.scores.report import Report
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store
 from tests.conftest import called, conversation, encoded, folder_of, replied, returned, said, write
 from tests.plain_judge import REFUSES, TOPICS, VERSION, install
 
@@ -94,7 +94,7 @@ def test_every_session_is_judged_once(tmp_path: Path, store: Store):
 def test_an_unchanged_run_looks_at_no_turn(tmp_path: Path, store: Store):
     write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     first = score(store, tmp_path / "in")
-    with store.writing() as connection:
+    with store.database.writing() as connection:
         connection.exec_driver_sql("UPDATE turns SET body = x'c1'")  # which nothing can decode
     assert encode(score(store, tmp_path / "in").report) == encode(first.report)
 
@@ -279,7 +279,7 @@ def test_a_turn_that_can_begin_no_session_is_told(tmp_path: Path, store: Store, 
     [session] = score(store, path).report.sessions
     with pytest.raises(BadInput, match=why):
         correcting.split(store, PLAIN, session, turn, AT)
-    assert not store.scored.corrections()
+    assert not store.corrections.load_corrections()
 
 
 def test_what_happened_before_anybody_spoke_is_no_session(tmp_path: Path, store: Store):
@@ -382,7 +382,7 @@ def test_a_stream_that_lost_its_file_to_another_is_no_longer_scored(tmp_path: Pa
     score(store, path)
     write(path, *talk("spin", stream="s2"))
     assert titles(score(store, path)) == ["spin"]
-    with store.reading() as connection:
+    with store.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT DISTINCT stream FROM segments").scalars().all() == ["s2"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from assay.pipeline.discover import discover
 from assay.pipeline.scan import scan
-from assay.stores.sql import open_store
+from assay.stores import open_store
 
 PARENTS = {"root": "", "child": "root", "grandchild": "child"}
 
@@ -45,7 +45,7 @@ def test_threads_of_threads_belong_to_the_root(tmp_path: Path, order: tuple[str,
     (tmp_path / "in").mkdir()
     for name in order:
         scan(store, discover([rollout(tmp_path / "in", name)]), 1, lambda *_: None)
-    [stream] = store.streams(None)
+    [stream] = store.transcripts.list_streams(None)
     facts = json.loads(stream.facts)
     store.close()
     assert (stream.id, stream.files, stream.turns) == ("root", 3, 1)

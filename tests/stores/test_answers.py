@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.llm import FINAL, ModelCall, QuestionResult
-from assay.stores.sql import Store, open_store
-from assay.stores.sql.answers import Batch
+from assay.stores import QuestionBatch, Store, open_store
 from assay.types import Usage
 
 
@@ -35,58 +34,58 @@ def trouble(kind: str, key="k1") -> QuestionResult:
 
 
 def test_an_answer_is_known_by_its_key_and_by_no_other(store: Store):
-    store.answers.keep(answer("k1"), "anthropic")
-    assert store.answers.known(["k1", "k2"]) == {"k1": answer("k1", calls=())}
-    assert store.answers.known([]) == {}
+    store.answers.save_answer(answer("k1"), "anthropic")
+    assert store.answers.load_answers(["k1", "k2"]) == {"k1": answer("k1", calls=())}
+    assert store.answers.load_answers([]) == {}
 
 
 def test_an_answer_outlives_the_run(store: Store, tmp_path: Path):
-    store.answers.keep(answer(), "anthropic")
+    store.answers.save_answer(answer(), "anthropic")
     other = open_store(f"sqlite:///{tmp_path}/s.db")
-    assert other.answers.known(["k1"])["k1"].text == '{"a": "ü"}'
+    assert other.answers.load_answers(["k1"])["k1"].text == '{"a": "ü"}'
     other.close()
 
 
 @pytest.mark.parametrize("kind", ["invalid", "refused", "busy", "unavailable", "over_budget"])
 def test_only_trouble_that_would_come_again_is_kept_as_an_answer(store: Store, kind: str):
-    store.answers.keep(trouble(kind), "anthropic")
-    known = store.answers.known(["k1"])
+    store.answers.save_answer(trouble(kind), "anthropic")
+    known = store.answers.load_answers(["k1"])
     assert [one.why for one in known.values()] == ([f"it is {kind}"] if kind in FINAL else [])
-    assert [one.outcome for one in store.answers.spent()] == ["busy"]
+    assert [one.outcome for one in store.answers.list_calls()] == ["busy"]
 
 
 def test_what_may_be_answered_later_does_not_push_out_what_is_known(store: Store):
-    store.answers.keep(answer(), "anthropic")
-    store.answers.keep(trouble("busy"), "anthropic")
-    assert store.answers.known(["k1"])["k1"].text
-    assert len(store.answers.spent()) == 2
+    store.answers.save_answer(answer(), "anthropic")
+    store.answers.save_answer(trouble("busy"), "anthropic")
+    assert store.answers.load_answers(["k1"])["k1"].text
+    assert len(store.answers.list_calls()) == 2
 
 
 def test_asked_again_the_newer_answer_holds_and_both_calls_stay(store: Store):
-    store.answers.keep(trouble("refused"), "anthropic")
-    store.answers.keep(answer(), "anthropic")
-    assert store.answers.known(["k1"])["k1"].trouble is None
-    assert [one.outcome for one in store.answers.spent()] == ["busy", "ok"]
+    store.answers.save_answer(trouble("refused"), "anthropic")
+    store.answers.save_answer(answer(), "anthropic")
+    assert store.answers.load_answers(["k1"])["k1"].trouble is None
+    assert [one.outcome for one in store.answers.list_calls()] == ["busy", "ok"]
 
 
 def test_every_call_is_kept_as_it_was(store: Store):
     calls = (call("invalid", 0.5, detail="`a` is missing"), call("ok", None))
-    store.answers.keep(answer(calls=calls), "anthropic")
-    assert tuple(store.answers.spent()) == calls
+    store.answers.save_answer(answer(calls=calls), "anthropic")
+    assert tuple(store.answers.list_calls()) == calls
 
 
 def test_more_keys_than_a_query_takes(store: Store):
     for n in range(5):
-        store.answers.keep(answer(f"k{n}"), "anthropic")
-    assert set(store.answers.known(f"k{n}" for n in range(70_000))) == {f"k{n}" for n in range(5)}
+        store.answers.save_answer(answer(f"k{n}"), "anthropic")
+    assert set(store.answers.load_answers(f"k{n}" for n in range(70_000))) == {f"k{n}" for n in range(5)}
 
 
 def test_batches_are_noted_by_service_until_they_are_taken_back(store: Store):
-    one = Batch(id="b1", backend="anthropic", at="2026-03-02", keys=("k1", "k2"))
-    other = Batch(id="b2", backend="elsewhere", at="2026-03-02", keys=("k3",))
-    store.answers.hand_over(one)
-    store.answers.hand_over(other)
-    assert store.answers.batches("anthropic") == [one]
-    store.answers.take_back(["b1"])
-    assert store.answers.batches("anthropic") == []
-    assert store.answers.batches("elsewhere") == [other]
+    one = QuestionBatch(id="b1", backend="anthropic", at="2026-03-02", keys=("k1", "k2"))
+    other = QuestionBatch(id="b2", backend="elsewhere", at="2026-03-02", keys=("k3",))
+    store.answers.save_batch(one)
+    store.answers.save_batch(other)
+    assert store.answers.list_batches("anthropic") == [one]
+    store.answers.drop_batches(["b1"])
+    assert store.answers.list_batches("anthropic") == []
+    assert store.answers.list_batches("elsewhere") == [other]

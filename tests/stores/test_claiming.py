@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import StoreError
-from assay.stores.sql import claiming, open_store
+from assay.stores import open_store
+from assay.stores.sql import claim
 from tests.conftest import is_one_line, run, warm
 
 NOBODY = 65534
@@ -138,7 +139,7 @@ def test_a_projects_file_makes_no_program_private(tmp_path: Path) -> None:
 def test_an_empty_file_becomes_a_private_store(tmp_path: Path) -> None:
     (tmp_path / "s.db").touch(0o644)
     with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as store:
-        store.streams(None)
+        store.transcripts.list_streams(None)
         modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
     assert modes == {0o600}
 
@@ -149,7 +150,7 @@ def test_a_store_whose_tables_stand_in_its_log_is_known(tmp_path: Path) -> None:
         for end in ("", "-wal"):
             (tmp_path / "left" / f"s.db{end}").write_bytes((tmp_path / f"s.db{end}").read_bytes())
     with closing(open_store(f"sqlite:///{tmp_path / 'left' / 's.db'}")) as found:
-        assert list(found.streams(None)) == []
+        assert list(found.transcripts.list_streams(None)) == []
     with pytest.raises(StoreError, match="is a folder"):
         open_store(f"sqlite:///{tmp_path / 'left'}")
 
@@ -165,8 +166,8 @@ def test_a_store_whose_disk_was_full_is_still_ours_by_its_log(tmp_path) -> None:
     held.close()
     (tmp_path / "cut.db").write_bytes(pages[:100] + bytes(3996))
     with pytest.raises(sqlite3.DatabaseError):
-        claiming.tables(tmp_path / "cut.db")
-    assert claiming.is_ours(tmp_path / "cut.db")
+        claim.tables(tmp_path / "cut.db")
+    assert claim.is_ours(tmp_path / "cut.db")
 
 
 def test_a_journal_that_names_another_file_is_refused_and_that_file_stays(tmp_path) -> None:

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from assay.pipeline.discover import discover
 from assay.pipeline.scan import scan
-from assay.stores.sql import Store, open_store
+from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
 from assay.stores.sql.schema import TABLES, files
-from assay.stores.sql.scored import Cut, KeptSegment, Whole
 from assay.types import Boundary, Corrected, Segment
 from tests.conftest import conversation, encoded, write
 
@@ -52,9 +51,9 @@ def segment(stream: str, n: int = 0) -> Segment:
     )
 
 
-def cut(store: Store, stream: str, *parts: KeptSegment, version: str = "v") -> Cut:
-    [found] = store.scored.files_of([("claude-code", stream)])
-    return Cut(
+def cut(store: Store, stream: str, *parts: StoredSegment, version: str = "v") -> CutStream:
+    [found] = store.transcripts.list_stream_files([("claude-code", stream)])
+    return CutStream(
         agent="claude-code",
         stream=stream,
         generation=found.generation,
@@ -64,33 +63,33 @@ def cut(store: Store, stream: str, *parts: KeptSegment, version: str = "v") -> C
     )
 
 
-def part(stream: str, n: int = 0, judged: bytes = b"{}") -> KeptSegment:
-    return KeptSegment(segment=segment(stream, n), n=n, input=f"hash {n}", turns=TURNS, judged=judged)
+def part(stream: str, n: int = 0, judged: bytes = b"{}") -> StoredSegment:
+    return StoredSegment(segment=segment(stream, n), n=n, input=f"hash {n}", turns=TURNS, judged=judged)
 
 
 def waiting(store: Store, version: str = "v", *roots: Path) -> list[str]:
-    return [one.id for one in store.scored.uncut(version, [str(root) for root in roots] if roots else None)]
+    return [one.id for one in store.sessions.list_uncut(version, [str(root) for root in roots] if roots else None)]
 
 
 def test_a_stream_waits_until_it_is_cut_in_this_version(store: Store, folder: Path):
     assert waiting(store) == ["one", "two"]
     assert waiting(store, "v", folder / "two.jsonl") == ["two"]
-    assert store.scored.keep([cut(store, "one", part("one"))]) == {ONE}
+    assert store.sessions.save_cuts([cut(store, "one", part("one"))]) == {ONE}
     assert (waiting(store), waiting(store, "w")) == (["two"], ["one", "two"])
-    assert [(one.segment.id, one.turns) for one in store.scored.segments(None)] == [("one0", TURNS)]
-    assert store.scored.segments([str(folder / "two.jsonl")]) == []
+    assert [(one.segment.id, one.turns) for one in store.sessions.list_segments(None)] == [("one0", TURNS)]
+    assert store.sessions.list_segments([str(folder / "two.jsonl")]) == []
 
 
 def test_a_stream_that_grew_waits_again_and_what_was_judged_of_it_stays(store: Store, folder: Path):
-    store.scored.keep([cut(store, "one", part("one"), part("one", 1)), cut(store, "two", part("two"))])
+    store.sessions.save_cuts([cut(store, "one", part("one"), part("one", 1)), cut(store, "two", part("two"))])
     with (folder / "one.jsonl").open("ab") as file:
         file.write(encoded(conversation("one", 1, start=100)))
     read(store, folder)
     assert waiting(store) == ["one"]
-    assert store.scored.inputs([ONE]) == {ONE: {"hash 0", "hash 1"}}
+    assert store.sessions.load_inputs([ONE]) == {ONE: {"hash 0", "hash 1"}}
     again = [part("one", judged=b""), part("one", 1, b"[1]"), part("one", 2)]
-    assert store.scored.keep([cut(store, "one", *again)]) == {ONE}
-    kept = [(one.segment.id, one.judged) for one in store.scored.segments([str(folder / "one.jsonl")])]
+    assert store.sessions.save_cuts([cut(store, "one", *again)]) == {ONE}
+    kept = [(one.segment.id, one.judged) for one in store.sessions.list_segments([str(folder / "one.jsonl")])]
     assert kept == [("one0", b"{}"), ("one1", b"[1]"), ("one2", b"{}")]
 
 
@@ -99,35 +98,35 @@ def test_a_stream_is_not_cut_by_what_it_was(store: Store, folder: Path):
     with (folder / "one.jsonl").open("ab") as file:
         file.write(encoded(conversation("one", 1, start=100)))
     read(store, folder)
-    assert store.scored.keep([old, cut(store, "two", part("two"))]) == {("claude-code", "two")}
+    assert store.sessions.save_cuts([old, cut(store, "two", part("two"))]) == {("claude-code", "two")}
     assert waiting(store) == ["one"]
 
 
 def test_a_split_that_came_meanwhile_is_not_overlooked(store: Store):
     old = cut(store, "one", part("one"))
-    store.scored.correct(Corrected(kind="split", turn="t"), ONE)
-    assert store.scored.keep([old]) == set()
-    assert store.scored.keep([cut(store, "one", part("one"))]) == {ONE}
+    store.corrections.save_correction(Corrected(kind="split", turn="t"), ONE)
+    assert store.sessions.save_cuts([old]) == set()
+    assert store.sessions.save_cuts([cut(store, "one", part("one"))]) == {ONE}
 
 
 def test_what_is_not_known_any_more_is_not_taken_as_known(store: Store):
-    assert store.scored.keep([cut(store, "one", part("one", judged=b""))]) == set()
-    assert store.scored.segments(None) == []
+    assert store.sessions.save_cuts([cut(store, "one", part("one", judged=b""))]) == set()
+    assert store.sessions.list_segments(None) == []
 
 
 def test_nobody_cuts_a_stream_that_is_not_there(store: Store):
-    assert store.scored.keep([replace(cut(store, "one"), stream="three")]) == set()
+    assert store.sessions.save_cuts([replace(cut(store, "one"), stream="three")]) == set()
 
 
 def test_a_stream_may_have_no_segments(store: Store):
-    assert store.scored.keep([cut(store, "one")]) == {ONE}
+    assert store.sessions.save_cuts([cut(store, "one")]) == {ONE}
     assert waiting(store) == ["two"]
 
 
 def test_what_was_made_of_a_file_goes_with_it_and_what_people_said_stays(store: Store):
-    store.scored.keep([cut(store, "one", part("one"))])
-    store.scored.correct(Corrected(kind="rename", turn="one0", title="Wool"))
-    with store.writing() as connection:
+    store.sessions.save_cuts([cut(store, "one", part("one"))])
+    store.corrections.save_correction(Corrected(kind="rename", turn="one0", title="Wool"))
+    with store.database.writing() as connection:
         connection.execute(files.delete())
         left = {name for name in TABLES.tables if connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()}
     assert left == {"generation", "corrections"}
@@ -141,17 +140,21 @@ def test_corrections_are_kept_in_order(store: Store):
         Corrected(kind="rename", turn="b", title="\x1b[31m'; DROP TABLE corrections; --", at="4"),
     ]
     for one in told:
-        store.scored.correct(one)
-    assert store.scored.corrections() == told
+        store.corrections.save_correction(one)
+    assert store.corrections.load_corrections() == told
 
 
 def test_a_session_of_several_segments_replaces_the_one_that_began_alike(store: Store):
-    old, new = (Whole(agent="codex", id="a", input=one, judged=one.encode()) for one in ("old", "new"))
-    store.scored.keep_wholes([old])
-    store.scored.keep_wholes([new])
-    assert store.scored.wholes([("codex", "a"), ("codex", "b"), ("claude-code", "a")]) == {("codex", "a"): new}
+    old, new = (JoinedSession(agent="codex", id="a", input=one, judged=one.encode()) for one in ("old", "new"))
+    store.sessions.save_joined([old])
+    store.sessions.save_joined([new])
+    assert store.sessions.load_joined([("codex", "a"), ("codex", "b"), ("claude-code", "a")]) == {("codex", "a"): new}
 
 
 def test_segments_are_found_by_id_in_order_of_time(store: Store):
-    store.scored.keep([cut(store, "one", part("one", 3), part("one", 1)), cut(store, "two", part("two", 2))])
-    assert [one.id for one in store.scored.called(["one3", "two2", "one1", "none"])] == ["one1", "two2", "one3"]
+    store.sessions.save_cuts([cut(store, "one", part("one", 3), part("one", 1)), cut(store, "two", part("two", 2))])
+    assert [one.id for one in store.sessions.find_segments(["one3", "two2", "one1", "none"])] == [
+        "one1",
+        "two2",
+        "one3",
+    ]

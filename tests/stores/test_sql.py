@@ -13,11 +13,10 @@ from sqlalchemy import MetaData, create_engine, inspect, select
 from assay.errors import StoreError
 from assay.pipeline import scan as scanning
 from assay.pipeline.discover import discover
-from assay.stores.sql import Store, open_store
+from assay.stores import SettledStream, Store, open_store
 from assay.stores.sql.engine import upgrade
 from assay.stores.sql.schema import TABLES, files
-from assay.stores.sql.settling import Settled
-from assay.stores.sql.store import below
+from assay.stores.sql.selection import match_files_below
 from assay.types import Place, Scanned
 from tests.conftest import conversation, said, write
 
@@ -58,7 +57,7 @@ def test_a_store_that_others_could_read_is_made_private(tmp_path: Path):
 @pytest.mark.parametrize(("pragma", "value"), [("journal_mode", "wal"), ("foreign_keys", 1), ("busy_timeout", 30_000)])
 def test_every_connection_is_prepared(tmp_path: Path, pragma: str, value: object):
     store = opened(tmp_path / "assay.db")
-    with store.reading() as connection:
+    with store.database.reading() as connection:
         assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
     store.close()
 
@@ -69,7 +68,7 @@ ROWS = [name for name in TABLES.tables if name != "generation"]
 def test_what_belongs_to_a_file_goes_with_it(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
     read_into(store, write(tmp_path / "a.jsonl", *conversation("one"), b"no json"))
-    with store.writing() as connection:
+    with store.database.writing() as connection:
         connection.execute(files.delete())
         left = {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in ROWS}
     store.close()
@@ -111,18 +110,22 @@ def test_a_migrated_store_is_opened_and_counted_like_a_new_one(tmp_path: Path):
     engine.dispose()
     with closing(opened(tmp_path / "migrated.db")) as store:
         read_into(store, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
-        assert len(store.streams(None)) == 1
+        assert len(store.transcripts.list_streams(None)) == 1
 
 
 def test_a_store_can_be_opened_again_and_by_several_at_once(tmp_path: Path):
     first = opened(tmp_path / "assay.db")
     read_into(first, write(tmp_path / "a.jsonl", said(1)))
     second = opened(tmp_path / "assay.db")
-    assert [one.id for one in second.streams(None)] == [one.id for one in first.streams(None)] == ["s1"]
+    assert (
+        [one.id for one in second.transcripts.list_streams(None)]
+        == [one.id for one in first.transcripts.list_streams(None)]
+        == ["s1"]
+    )
     first.close()
     second.close()
     third = opened(tmp_path / "assay.db")
-    assert [one.id for one in third.streams(None)] == ["s1"]
+    assert [one.id for one in third.transcripts.list_streams(None)] == ["s1"]
     third.close()
 
 
@@ -187,7 +190,7 @@ def test_a_store_that_cannot_be_used_says_what_where_and_what_to_do(
 
 def keep(store: Store, *paths: str) -> None:
     for path in paths:
-        assert store.keep(Scanned(path=path, place=Place(size=1)), None)
+        assert store.transcripts.save_file(Scanned(path=path, place=Place(size=1)), None)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +214,8 @@ def test_a_folder_holds_what_is_below_it_and_not_its_namesakes(tmp_path: Path, r
         store, "/a/b", "/a/b/c.jsonl", "/a/b/d/e.jsonl", "/a/bc/x.jsonl", "/a/b.jsonl", "/a/b0", "/a/b-/x.jsonl",
         "/a/%/x.jsonl", "/a/_/x.jsonl", "/a/q/x.jsonl", "/a/it's/x.jsonl", "/a/é/x.jsonl", "/a/\n/x.jsonl",
     )  # fmt: skip
-    with store.reading() as connection:
-        found = connection.execute(select(files.c.path).where(below([root]))).scalars().all()
+    with store.database.reading() as connection:
+        found = connection.execute(select(files.c.path).where(match_files_below([root]))).scalars().all()
     store.close()
     assert sorted(found) == inside
 
@@ -220,9 +223,9 @@ def test_a_folder_holds_what_is_below_it_and_not_its_namesakes(tmp_path: Path, r
 def test_no_root_holds_nothing_and_the_top_holds_everything(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
     keep(store, "/a/b.jsonl", "/ü/b.jsonl")
-    assert list(store.known([])) == []
-    assert sorted(store.known(["/"])) == ["/a/b.jsonl", "/ü/b.jsonl"]
-    assert sorted(store.known(["/a", "/a/b.jsonl"])) == ["/a/b.jsonl"]
+    assert list(store.transcripts.find_files([])) == []
+    assert sorted(store.transcripts.find_files(["/"])) == ["/a/b.jsonl", "/ü/b.jsonl"]
+    assert sorted(store.transcripts.find_files(["/a", "/a/b.jsonl"])) == ["/a/b.jsonl"]
     store.close()
 
 
@@ -238,7 +241,7 @@ def test_any_name_a_file_can_have_is_kept_and_found_again(tmp_path: Path, name: 
     assert read_into(store, tmp_path / "in").new == 1
     again = read_into(store, tmp_path / "in")
     assert (again.new, again.changed, again.gone, again.bytes_read) == (0, 0, 0, 0)
-    (listed,) = store.streams([str(path.parent)])
+    (listed,) = store.transcripts.list_streams([str(path.parent)])
     assert listed.file == str(path) or (b"\xff" in name and listed.file.startswith(f"{path.parent}/"))
     path.unlink()
     assert read_into(store, tmp_path / "in").gone == 1
@@ -251,11 +254,11 @@ def test_any_name_a_file_can_have_is_kept_and_found_again(tmp_path: Path, name: 
 def test_a_reading_that_somebody_else_overtook_is_left_out(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
     keep(store, "/a/b.jsonl")
-    assert not store.keep(Scanned(path="/a/b.jsonl", place=Place(size=2)), None)
-    known = store.known(["/a"])["/a/b.jsonl"]
-    assert store.keep(Scanned(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
-    assert not store.keep(Scanned(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known)
-    assert store.known(["/a"])["/a/b.jsonl"].place.size == 3
+    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=2)), None)
+    known = store.transcripts.find_files(["/a"])["/a/b.jsonl"]
+    assert store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
+    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known)
+    assert store.transcripts.find_files(["/a"])["/a/b.jsonl"].place.size == 3
     store.close()
 
 
@@ -263,15 +266,15 @@ def test_facts_that_were_established_too_late_do_not_replace_newer_ones(tmp_path
     first, second = opened(tmp_path / "assay.db"), opened(tmp_path / "assay.db")
     read_into(first, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
     write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
-    with first.writing() as connection:
+    with first.database.writing() as connection:
         connection.execute(files.update().values(is_settled=False))
-    slow = first.unsettled()
+    slow = first.transcripts.list_unsettled()
     write(tmp_path / "in" / "b.jsonl", *conversation("one", 2, start=100))
     read_into(second, tmp_path / "in")
-    first.settle([Settled(stream=stream) for stream in slow])
+    first.transcripts.save_streams([SettledStream(stream=stream) for stream in slow])
     read_into(first, tmp_path / "in")
     fresh = opened(tmp_path / "fresh.db")
     read_into(fresh, tmp_path / "in")
-    assert first.streams(None) == fresh.streams(None)
+    assert first.transcripts.list_streams(None) == fresh.transcripts.list_streams(None)
     for store in (first, second, fresh):
         store.close()

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.stores.sql import Store, open_store
-from assay.stores.sql.written import Where
+from assay.stores import RemoteProject, Store, open_store
 
-HERE = Where(host="langfuse.example", project="loom")
-OTHERS = [Where(host="langfuse.example", project="mill"), Where(host="elsewhere.example", project="loom")]
+HERE = RemoteProject(host="langfuse.example", project="loom")
+OTHERS = [
+    RemoteProject(host="langfuse.example", project="mill"),
+    RemoteProject(host="elsewhere.example", project="loom"),
+]
 MONDAY, TUESDAY = "2026-11-09T09:00:00+00:00", "2026-11-10T09:00:00+00:00"
 
 
@@ -22,32 +24,32 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_what_was_kept_is_known(store: Store):
-    store.written.keep(HERE, "one", "d-1", MONDAY)
-    store.written.keep(HERE, "two", "d-2", TUESDAY)
-    assert store.written.known(HERE, ["two", "one", "one", "three"]) == {"one": "d-1", "two": "d-2"}
-    tally = store.written.tally(HERE)
+    store.written.save_digest(HERE, "one", "d-1", MONDAY)
+    store.written.save_digest(HERE, "two", "d-2", TUESDAY)
+    assert store.written.load_digests(HERE, ["two", "one", "one", "three"]) == {"one": "d-1", "two": "d-2"}
+    tally = store.written.count_scores(HERE)
     assert (tally.scores, tally.last_at) == (2, TUESDAY)
 
 
 def test_what_is_written_anew_takes_the_place_of_what_was(store: Store):
-    store.written.keep(HERE, "one", "d-1", MONDAY)
-    store.written.keep(HERE, "one", "d-2", TUESDAY)
-    assert store.written.known(HERE, ["one"]) == {"one": "d-2"}
-    assert store.written.tally(HERE).scores == 1
+    store.written.save_digest(HERE, "one", "d-1", MONDAY)
+    store.written.save_digest(HERE, "one", "d-2", TUESDAY)
+    assert store.written.load_digests(HERE, ["one"]) == {"one": "d-2"}
+    assert store.written.count_scores(HERE).scores == 1
 
 
 @pytest.mark.parametrize("other", OTHERS, ids=["another project", "another server"])
-def test_another_project_has_scores_of_its_own(store: Store, other: Where):
-    store.written.keep(HERE, "one", "d-1", MONDAY)
-    assert store.written.known(other, ["one"]) == {}
-    assert (store.written.tally(other).scores, store.written.tally(other).last_at) == (0, "")
-    store.written.keep(other, "one", "d-9", TUESDAY)
-    assert store.written.known(HERE, ["one"]) == {"one": "d-1"}
+def test_another_project_has_scores_of_its_own(store: Store, other: RemoteProject):
+    store.written.save_digest(HERE, "one", "d-1", MONDAY)
+    assert store.written.load_digests(other, ["one"]) == {}
+    assert (store.written.count_scores(other).scores, store.written.count_scores(other).last_at) == (0, "")
+    store.written.save_digest(other, "one", "d-9", TUESDAY)
+    assert store.written.load_digests(HERE, ["one"]) == {"one": "d-1"}
 
 
 def test_thousands_are_looked_up_at_once(store: Store):
-    store.written.keep(HERE, "n4999", "d", MONDAY)
-    assert store.written.known(HERE, (f"n{n}" for n in range(5000))) == {"n4999": "d"}
+    store.written.save_digest(HERE, "n4999", "d", MONDAY)
+    assert store.written.load_digests(HERE, (f"n{n}" for n in range(5000))) == {"n4999": "d"}
 
 
 def test_a_store_of_an_earlier_version_learns_to_keep_them(tmp_path: Path, store: Store):
@@ -55,5 +57,5 @@ def test_a_store_of_an_earlier_version_learns_to_keep_them(tmp_path: Path, store
         old.execute("DROP TABLE written")
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
-        opened.written.keep(HERE, "one", "d-1", MONDAY)
-        assert opened.written.tally(HERE).scores == 1
+        opened.written.save_digest(HERE, "one", "d-1", MONDAY)
+        assert opened.written.count_scores(HERE).scores == 1

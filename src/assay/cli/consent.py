@@ -17,7 +17,7 @@ from assay.pipeline.asking import Desk, Heard, Manner, desk, from_memory
 from assay.pipeline.spending import size
 from assay.reports.safe import many, safe
 from assay.reports.words import dollars
-from assay.stores.sql import Store
+from assay.stores import Store
 
 YES = ("y", "yes")
 

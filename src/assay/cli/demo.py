@@ -13,8 +13,8 @@ from assay.cli import score
 from assay.cli.shared import AsJson
 from assay.cli.show import show_in
 from assay.cli.wanted import Wanted, answer
-from assay.config import Config, store_url
-from assay.stores.sql import open_store
+from assay.config import Config
+from assay.stores import open_store, pick_store_url
 
 EXAMPLE = "Example: `assay demo`, then `assay demo ID` for why one of its sessions landed or did not"
 
@@ -37,7 +37,7 @@ def command(id: Id = None, as_json: AsJson = False) -> None:
 
 def show_example(config: Config, id: str, as_json: bool) -> None:
     """One session of the examples."""
-    opened = open_store(store_url(config.store, {}))
+    opened = open_store(pick_store_url(config.store, {}))
     try:
         show_in(opened, config, id, as_json)
     finally:

@@ -10,8 +10,6 @@ import typer
 
 from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Given, as_reported
-from assay.config import store_url
-from assay.errors import BadInput
 from assay.evals import kept
 from assay.evals import mine as mining
 from assay.evals.account import account
@@ -20,7 +18,7 @@ from assay.evals.promote import promote as promoted
 from assay.evals.types import Comparison
 from assay.reports.evaluation_files import markdown
 from assay.reports.safe import encoded, safe
-from assay.stores.sql import open_store
+from assay.stores import open_existing_store, pick_store_url
 
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
 MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
@@ -83,10 +81,8 @@ def mine(
     """Turn a session that did not land into a task to fill in: prompt, repository, checks from the later fix."""
     wish = mining.Wish(session=session, into=into, repository=repo, fix=fix)
     config = as_reported(Given(repo=[repo] if repo else None, store=store))
-    url = store_url(config.store, os.environ)
-    if not Path(url.removeprefix("sqlite:///")).exists():
-        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
-    with closing(open_store(url)) as there:
+    url = pick_store_url(config.store, os.environ)
+    with closing(open_existing_store(url)) as there:
         found = mining.mine(there, config, wish)
     leave_quietly()
     if as_json:

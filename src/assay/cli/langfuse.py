@@ -29,7 +29,7 @@ from assay.cli.wanted import (
     as_reported,
     chosen,
 )
-from assay.config import Config, store_url
+from assay.config import Config
 from assay.errors import BadInput
 from assay.langfuse import Client, Pulled, PullReport, SetupReport
 from assay.pipeline.given import moment, present
@@ -52,8 +52,7 @@ from assay.pipeline.spending import size
 from assay.reports.safe import encoded, many, one_line, safe
 from assay.scores import profiles
 from assay.sources import find_source
-from assay.stores.sql import Store, open_store
-from assay.stores.sql.written import Where
+from assay.stores import RemoteProject, Store, open_store, pick_store_url
 from assay.types.quality import Profile as Dimensions
 from assay.types.quality import Quality
 
@@ -114,9 +113,9 @@ def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
 @app.command("status")
 def status(as_json: AsJson = False, store: StorePath = None) -> None:
     """Say which server and project the keys lead to, how it is talked to, and what was written there."""
-    with connected() as client, closing(open_store(store_url(settings(store=store).store, os.environ))) as kept:
+    with connected() as client, closing(open_store(pick_store_url(settings(store=store).store, os.environ))) as kept:
         found = langfuse.status(client)
-        written = kept.written.tally(Where(host=found.host, project=found.project_id))
+        written = kept.written.count_scores(RemoteProject(host=found.host, project=found.project_id))
     found = clean(found)
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
     lines = [

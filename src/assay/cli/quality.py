@@ -40,7 +40,7 @@ from assay.reports import leaving
 from assay.reports import quality as shown
 from assay.reports.safe import encoded, one_line, safe
 from assay.scores import profiles
-from assay.stores.sql import Store
+from assay.stores import Store
 from assay.types.quality import Profile, Quality
 
 WORDS = "assay quality --dry-run"

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.shared import settings
-from assay.config import Config, is_projects, store_url
-from assay.stores.sql import Store, open_store
+from assay.config import Config, is_projects
+from assay.stores import Store, has_store, open_store, pick_store_url
 
 ENCODE = msgspec.json.Encoder().encode
 
@@ -51,17 +51,17 @@ def made(config: Config) -> Made:
 def remember(store: Store, config: Config, model: str | None) -> None:
     """Keep how a report was made, and which model was asked where none was named."""
     with_flags = replace(made(config), model=model or config.model.name)
-    store.scored.remember(ENCODE(Report(with_flags=with_flags, without=made(settings()))))
+    store.sessions.save_last_report(ENCODE(Report(with_flags=with_flags, without=made(settings()))))
 
 
 def last(config: Config) -> Report | None:
     """How the last report was made; a store that came with a project chooses no address and no repository."""
-    url = store_url(config.store, os.environ)
-    if not Path(url.removeprefix("sqlite:///")).exists():
+    url = pick_store_url(config.store, os.environ)
+    if not has_store(url):
         return None
     store = open_store(url)
     try:
-        kept = store.scored.remembered()
+        kept = store.sessions.load_last_report()
         found = DECODE(kept) if kept else None
         is_elsewhere = found is not None and bool(found.with_flags.url or found.with_flags.repos)
         return None if is_elsewhere and is_projects(config.store, os.environ, Path.cwd()) else found

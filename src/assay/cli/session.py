@@ -5,19 +5,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.cli.shared import StorePath
 from assay.cli.wanted import Given, as_reported
-from assay.config import Config, store_url
-from assay.errors import BadInput
+from assay.config import Config
 from assay.pipeline import correcting
 from assay.pipeline.correcting import the_one
 from assay.reports.safe import one_line
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_existing_store, pick_store_url
 from assay.types import Session
 
 EXAMPLE = "Example: `assay session split 3f2a91c0 4`"
@@ -64,10 +62,8 @@ def rename(session: Id, title: Title, store: StorePath = None) -> None:
 def opened(store: str | None) -> Iterator[tuple[Store, Config]]:
     """A store that is there, and the settings that hold."""
     config = as_reported(Given(store=store))
-    url = store_url(config.store, os.environ)
-    if not Path(url.removeprefix("sqlite:///")).exists():
-        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
-    kept = open_store(url)
+    url = pick_store_url(config.store, os.environ)
+    kept = open_existing_store(url)
     try:
         yield kept, config
     finally:

@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,7 @@ from rich.text import Text
 
 from assay.cli.shared import AsJson, StorePath, bar, leave_quietly
 from assay.cli.wanted import AsOf, Given, Repo, as_reported
-from assay.config import Config, store_url, zone
+from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.pipeline import reading
 from assay.pipeline.given import present
@@ -29,7 +28,7 @@ from assay.reports import session as one_session
 from assay.reports.safe import one_line
 from assay.scores.prism import has_crushed
 from assay.sessions.linking import Linked
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_existing_store, pick_store_url
 from assay.types import Session, Summary
 
 EXAMPLE = "Example: `assay show 3f2a91c0`, with an id from `assay score`"
@@ -47,10 +46,8 @@ Id = Annotated[
 def command(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
     config = as_reported(Given(repo=repo, as_of=as_of, store=store))
-    url = store_url(config.store, os.environ)
-    if not Path(url.removeprefix("sqlite:///")).exists():
-        raise BadInput(f"there is no store at {url.removeprefix('sqlite:///')} yet; run `assay score` first")
-    opened = open_store(url)
+    url = pick_store_url(config.store, os.environ)
+    opened = open_existing_store(url)
     try:
         show_in(opened, config, id, as_json)
     finally:
@@ -74,7 +71,7 @@ def found_streams(store: Store, prefix: str, run: Run) -> list[Summary]:
     """Streams whose id begins so, as they may be seen."""
     with closing(Pool(1)) as pool:
         establish_facts(store, pool, None, prefix)
-    return [reading.summary(one, run.terms.reading) for one in store.find(prefix)]
+    return [reading.summary(one, run.terms.reading) for one in store.transcripts.list_streams(None, prefix=prefix)]
 
 
 class Called(Struct, frozen=True, kw_only=True):
@@ -132,7 +129,9 @@ def show_session(store: Store, config: Config, session: Session, as_json: bool) 
 
 
 def show_stream(store: Store, config: Config, one: Summary, sessions: Sequence[Session], as_json: bool) -> None:
-    whole = reading.readable(store.pieces_of(one.agent, one.id), reading.rules(config, present(config))).stream
+    whole = reading.readable(
+        store.transcripts.load_stream(one.agent, one.id), reading.rules(config, present(config))
+    ).stream
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(machine.detail(one, whole, [found.id for found in sessions]) + b"\n")

@@ -41,7 +41,9 @@ def command(
     rules = reading.rules(config, present(config))
     with scanned(paths, config, jobs, with_facts=True) as found:
         leave_quietly()
-        listed = [reading.summary(one, rules) for one in found.store.streams(found.changes.roots, *chosen)]
+        listed = [
+            reading.summary(one, rules) for one in found.store.transcripts.list_streams(found.changes.roots, *chosen)
+        ]
         if as_json:
             sys.stdout.buffer.write(as_bytes(found, listed, rules) + b"\n")
         else:
@@ -50,7 +52,7 @@ def command(
 
 def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> bytes:
     """The JSON."""
-    files = [row for row in found.store.tally(found.changes.roots) if row.gone_at is None]
+    files = [row for row in found.store.transcripts.list_tallies(found.changes.roots) if not row.is_gone]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
     unread = found.changes.unreadable
@@ -59,7 +61,7 @@ def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) ->
             files=found.changes.files,
             lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
             skipped=[
-                *machine.skips(reading.skips(found.store.skipped(found.changes.roots), rules)),
+                *machine.skips(reading.skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
                 *(machine.Skip(file=path, line=None, why=why) for path, why in reading.unreadable(unread, rules)),
             ],
             scan=machine.ScanView(
@@ -76,12 +78,12 @@ def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) ->
 
 def nothing(found: Transcripts, rules: reading.Rules) -> str:
     """Why there is nothing to list."""
-    there = len(found.store.streams(found.changes.roots))
+    there = len(found.store.transcripts.list_streams(found.changes.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
     if found.changes.unreadable:
         return f"{many(len(found.changes.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
-    skipped = reading.skips(found.store.skipped(found.changes.roots), rules)
+    skipped = reading.skips(found.store.transcripts.list_skips(found.changes.roots), rules)
     foreign = [(path, why) for path, line, why in skipped if not line]
     if foreign:
         path, why = foreign[0]
@@ -99,4 +101,4 @@ def show(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> Non
     console.print(terminal.streams(listed, console.width))
     files = f"{many(found.changes.files, 'file')}, {found.changes.new} new, {found.changes.changed} changed"
     console.print(Text(f"\n{many(len(listed), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
-    terminal.doubts(console, found.store.skipped(found.changes.roots), found.changes.unreadable)
+    terminal.doubts(console, found.store.transcripts.list_skips(found.changes.roots), found.changes.unreadable)

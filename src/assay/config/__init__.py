@@ -3,7 +3,7 @@
 Takes files, the environment and flags; gives a `Config`; imports errors.
 """
 
-from assay.config.loading import config_files, is_projects, keys, load, shown, store_url, stricter
+from assay.config.loading import config_files, is_projects, keys, load, shown, stricter
 from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
 from assay.config.zones import Local, local_zone, zone
 
@@ -21,7 +21,6 @@ __all__ = [
     "load",
     "local_zone",
     "shown",
-    "store_url",
     "stricter",
     "zone",
 ]

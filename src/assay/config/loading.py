@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
-from platformdirs import user_config_path, user_data_path
+from platformdirs import user_config_path
 
 from assay.config.settings import Config, Tenant
 from assay.config.zones import zone_named
@@ -99,7 +99,9 @@ def guard(there: Mapping[str, object], path: Path) -> None:
 
 
 def is_below(named: str, folder: Path) -> bool:
-    """Whether a path lies in a folder, wherever links lead."""
+    """Whether a path lies in a folder, wherever links lead; a store that is no file lies nowhere."""
+    if "://" in named.removeprefix("sqlite:///"):
+        return False
     try:
         place = os.path.realpath(os.path.expanduser(named.removeprefix("sqlite:///")))
     except (OSError, ValueError):
@@ -251,19 +253,3 @@ def shown(value: object) -> str:
     """A value for a message: on one line, never long."""
     said = repr(value)
     return said if len(said) <= MOST_SHOWN else f"{said[:MOST_SHOWN]}…"
-
-
-def store_url(given: str | None, env: Mapping[str, str]) -> str:
-    """The store to use: a path or `sqlite:///` URL that was given (`Config.store` too), else the user's own."""
-    chosen = given or env.get("ASSAY_STORE") or str(user_data_path("assay") / "assay.db")
-    if chosen.startswith("sqlite:///"):
-        chosen = chosen.removeprefix("sqlite:///")
-    elif "://" in chosen:
-        raise BadInput(f"--store {chosen}: only a file path or sqlite:/// is known to this version")
-    try:
-        path = Path(chosen).expanduser()
-    except RuntimeError as error:
-        raise BadInput(f"--store {chosen}: {error}") from None
-    if path.is_dir():
-        raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
-    return f"sqlite:///{os.path.abspath(path)}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.config import Config, store_url
+from assay.config import Config
 from assay.errors import BadInput, JudgeError
 from assay.evals import paths
 from assay.evals.tasks import Task
@@ -15,7 +15,7 @@ from assay.llm import Question
 from assay.pipeline.asking import Asker, desk
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering.frame import framed, quoted
-from assay.stores.sql import open_store
+from assay.stores import open_store, pick_store_url
 from assay.types.value import Row
 
 RATIONALE, NOBODY = "judge.json", "nobody"
@@ -53,7 +53,7 @@ class Rubrics:
 
 def connected(config: Config, env: Mapping[str, str]) -> Asker:
     """Whom these settings ask; nobody there is an error before anything is spent."""
-    store = open_store(store_url(config.store, env))
+    store = open_store(pick_store_url(config.store, env))
     found = desk(store, config, env)
     if found.asker is None:
         store.close()

@@ -17,7 +17,7 @@ from assay.pipeline.lookup import read_turns
 from assay.pipeline.score import open_run
 from assay.reports.safe import one_line
 from assay.scores.prism import has_crushed
-from assay.stores.sql import Store
+from assay.stores import Store
 from assay.types import Session
 from assay.types.value import Row
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from assay.config import Config, load, store_url, zone
+from assay.config import Config, load, zone
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.pipeline import given
@@ -17,7 +17,7 @@ from assay.pipeline.score import open_run, read_transcripts, score_run
 from assay.pipeline.spending import size
 from assay.scores import profiles
 from assay.scores.report import Report
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store, pick_store_url
 from assay.types import Session
 from assay.types.quality import Profile, Quality
 
@@ -125,7 +125,7 @@ def quality(
         os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, model_name=model, model_max_cost=max_cost
     )
     is_known(config.judge)
-    opened = open_store(store_url(config.store, os.environ))
+    opened = open_store(pick_store_url(config.store, os.environ))
     try:
         subject = the_one(opened, config, session if isinstance(session, str) else session.id)
         return quality_of(opened, subject, wanted, judging.for_quality(config), may_ask)

@@ -20,8 +20,7 @@ from assay.pipeline.cutting import Asks
 from assay.pipeline.judging import model_backends
 from assay.pipeline.spending import Purse, Sized, Spent, added, estimate, price
 from assay.plugins import load_module
-from assay.stores.sql import Store
-from assay.stores.sql.answers import Batch
+from assay.stores import QuestionBatch, Store
 from assay.types import Clean
 
 Heard = Callable[[int, int], None]
@@ -164,7 +163,7 @@ class Asker:
 
     def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
         """What became of these questions before; not where they should be asked again."""
-        found = self.store.answers.known(keys)
+        found = self.store.answers.load_answers(keys)
         return {
             key: one for key, one in found.items() if not (self.manner.again and one.trouble and key not in self.asked)
         }
@@ -201,7 +200,7 @@ class Asker:
     def keep(self, asked: QuestionResult) -> None:
         """Keep an answer and what it cost."""
         calls = tuple(replace(one, cost_usd=self.purse.cost_of(one)) for one in asked.calls)
-        self.store.answers.keep(replace(asked, calls=calls), self.model.backend)
+        self.store.answers.save_answer(replace(asked, calls=calls), self.model.backend)
         self.asked.add(asked.key)
         for one in calls:
             self.spent.calls += 1
@@ -246,7 +245,7 @@ class Asker:
         run = QuestionRunner(
             self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check, self.purse
         )
-        for batch in self.store.answers.batches(self.model.backend):
+        for batch in self.store.answers.list_batches(self.model.backend):
             there = [left.pop(key) for key in batch.keys if key in left]
             if there:
                 await self.collect(run, there, batch.id, done)
@@ -261,7 +260,7 @@ class Asker:
 
         def begun(new: str, keys: tuple[str, ...]) -> None:
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            self.store.answers.hand_over(Batch(id=new, backend=self.model.backend, at=at, keys=keys))
+            self.store.answers.save_batch(QuestionBatch(id=new, backend=self.model.backend, at=at, keys=keys))
             ids.append(new)
 
         try:
@@ -276,9 +275,9 @@ class Asker:
 
     def settle(self, ids: Sequence[str], keys: Sequence[str]) -> None:
         """Forget what was collected of batches; the rest of them is collected with what it belongs to."""
-        for batch in self.store.answers.batches(self.model.backend):
+        for batch in self.store.answers.list_batches(self.model.backend):
             if batch.id in ids:
                 rest = tuple(key for key in batch.keys if key not in set(keys))
-                self.store.answers.take_back([batch.id])
+                self.store.answers.drop_batches([batch.id])
                 if rest:
-                    self.store.answers.hand_over(replace(batch, keys=rest))
+                    self.store.answers.save_batch(replace(batch, keys=rest))

@@ -5,7 +5,7 @@ from assay.errors import BadInput
 from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
 from assay.reports.safe import one_line
 from assay.sessions.boundaries import turn_id
-from assay.stores.sql import Store
+from assay.stores import Store
 from assay.types import Corrected, Segment, Session, Turn
 
 LONGEST_TITLE = 60
@@ -41,7 +41,7 @@ def split(store: Store, config: Config, session: Session, turn: str, at: str) ->
     if not is_inside and segment == placed[0][0]:
         raise BadInput(f"{session.id} begins with turn {n + 1}; there is nothing before it to split off")
     new = turn_id(segment.agent, segment.stream, chosen) if is_inside else segment.id
-    store.scored.correct(Corrected(kind="split", turn=new, at=at), (segment.agent, segment.stream))
+    store.corrections.save_correction(Corrected(kind="split", turn=new, at=at), (segment.agent, segment.stream))
     return find_session_of(store, config, session.id), find_session_of(store, config, new)
 
 
@@ -66,7 +66,7 @@ def merge(store: Store, config: Config, session: Session, other: Session, at: st
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
     if session.tenant != other.tenant:
         raise BadInput(f"{session.id} and {other.id} belong to different tenants; their sessions stay apart")
-    store.scored.correct(Corrected(kind="merge", turn=other.id, into=session.id, at=at))
+    store.corrections.save_correction(Corrected(kind="merge", turn=other.id, into=session.id, at=at))
     return find_session_of(store, config, session.id)
 
 
@@ -77,5 +77,5 @@ def rename(store: Store, config: Config, session: Session, title: str, at: str) 
         raise BadInput("the new title is empty; give some words")
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
-    store.scored.correct(Corrected(kind="rename", turn=session.id, title=said, at=at))
+    store.corrections.save_correction(Corrected(kind="rename", turn=session.id, title=said, at=at))
     return find_session_of(store, config, session.id)

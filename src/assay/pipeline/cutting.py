@@ -31,8 +31,7 @@ from assay.pipeline.judging import (
 from assay.pipeline.reading import Readable, readable
 from assay.pipeline.tenants import Owner, forbidden, named, shared
 from assay.sessions.boundaries import cut, turn_id
-from assay.stores.sql.scored import Cut, KeptSegment, Whole
-from assay.stores.sql.settling import Name, Pieces, StreamFiles
+from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
 from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
 
 VERSION = 4
@@ -219,7 +218,7 @@ class CutTask(Struct, frozen=True, kw_only=True):
 
     terms: Terms
     stream: StreamFiles
-    kept: Pieces
+    kept: StreamPieces
     known: frozenset[str]
     """Inputs of which judgements are kept."""
     told: Told = Told()
@@ -229,7 +228,7 @@ class Cutting(Struct, frozen=True, kw_only=True):
     """A stream, cut, unless something must be asked first; what is wanted beside a cut is not asked."""
 
     stream: StreamFiles
-    cut: Cut | None = None
+    cut: CutStream | None = None
     wanted: tuple[Wanted, ...] = ()
 
 
@@ -250,7 +249,7 @@ def cut_stream(task: CutTask) -> Cutting:
     is_done = not bench.is_open and all(one.input for one in found)
     return Cutting(
         stream=task.stream,
-        cut=Cut(
+        cut=CutStream(
             agent=task.stream.agent,
             stream=task.stream.id,
             generation=task.stream.generation,
@@ -262,12 +261,12 @@ def cut_stream(task: CutTask) -> Cutting:
     )
 
 
-def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> KeptSegment:
+def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> StoredSegment:
     """A segment with what is judged of it, unless that is known."""
     stream = bench.read.stream
     turns, after = turns_in(stream, segment), prompt_after(stream, segment)
     hashed = input_of(task.terms.judging, turns, after)
-    kept = KeptSegment(
+    kept = StoredSegment(
         segment=segment,
         n=n,
         input=hashed,
@@ -290,7 +289,7 @@ class WholeTask(Struct, frozen=True, kw_only=True):
     """Sessions of several segments, with the streams they stand in."""
 
     terms: Terms
-    streams: dict[Name, Pieces]
+    streams: dict[StreamName, StreamPieces]
     wanted: tuple[Parts, ...]
     told: Told = Told()
 
@@ -299,7 +298,7 @@ class Joining(Struct, frozen=True, kw_only=True):
     """A session judged as one, unless something must be asked first."""
 
     parts: Parts
-    whole: Whole | None = None
+    whole: JoinedSession | None = None
     wanted: tuple[Wanted, ...] = ()
 
 
@@ -309,7 +308,7 @@ def judge_wholes(task: WholeTask) -> list[Joining]:
     return [judge_whole(task, parts, streams) for parts in task.wanted]
 
 
-def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[Name, Readable]) -> Joining:
+def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[StreamName, Readable]) -> Joining:
     """Judge a session as one; where its streams changed since it was put together, it is not kept as known."""
     read = [streams[one.agent, one.stream] for one in parts.segments]
     pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
@@ -322,7 +321,7 @@ def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[Name, Readable])
     if bench.wanted and not bench.fallback:
         return Joining(parts=parts, wanted=tuple(bench.wanted))
     is_sure = is_settled and hashed(*inputs) == parts.input
-    whole = Whole(
+    whole = JoinedSession(
         agent=first.agent,
         id=first.id,
         input=parts.input if is_sure else "",

@@ -14,7 +14,7 @@ from assay.pipeline.cutting import Wanted
 from assay.pipeline.running import Choice
 from assay.pipeline.score import open_run
 from assay.pipeline.spending import size
-from assay.stores.sql import Store
+from assay.stores import Store
 
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+?)(?:-\d+)?\]")
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

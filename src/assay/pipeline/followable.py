@@ -12,7 +12,7 @@ from assay.sessions.linking import Linked, moment
 from assay.sessions.rework.checkouts import inside
 from assay.sessions.rework.history import Target
 from assay.sessions.rework.replaced import Work
-from assay.stores.sql.settling import Name
+from assay.stores import StreamName
 from assay.types import Session, Written
 
 PULL = re.compile(r"/(?:pull|pulls|merge_requests)/(\d{1,9})")
@@ -21,7 +21,7 @@ PULL = re.compile(r"/(?:pull|pulls|merge_requests)/(\d{1,9})")
 class Followable(Struct, frozen=True, kw_only=True):
     """A session, and what its transcript says of its lines."""
 
-    name: Name
+    name: StreamName
     work: Work
     streams: tuple[str, ...]
     pulls: tuple[int, ...]
@@ -92,7 +92,7 @@ def pulls_of(session: Session) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(found[1]) for url in urls if (found := PULL.search(url))))
 
 
-def name_of(linked: Linked) -> Name:
+def name_of(linked: Linked) -> StreamName:
     return linked.segments[0].agent, linked.segments[0].id
 
 

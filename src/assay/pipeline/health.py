@@ -15,10 +15,8 @@ from assay.pipeline.discover import usual_roots
 from assay.pipeline.reading import Rules
 from assay.pipeline.scan import Changes
 from assay.sessions.redaction import Redactor
-from assay.stores.sql import Store
-from assay.types import Part
+from assay.stores import Store
 
-PART = msgspec.msgpack.Decoder(Part).decode
 DAY_S = 86_400
 CLEANUP_DAYS = 30
 """Claude Code deletes transcripts this many days after their last change, unless its settings say otherwise."""
@@ -70,31 +68,30 @@ class Health(Struct, frozen=True, kw_only=True):
 
 def examine(store: Store, outcome: Changes, rules: Rules, env: Mapping[str, str], home: Path) -> Health:
     """All that a person may want to know before trusting a number; names in it are redacted."""
-    rows = store.tally(outcome.roots)
-    skips = reading.skips(store.skipped(outcome.roots), rules)
+    rows = store.transcripts.list_tallies(outcome.roots)
+    skips = reading.skips(store.transcripts.list_skips(outcome.roots), rules)
     redactor = Redactor(rules.options)
     versions: dict[str, Counter[str]] = {}
     unknown: Counter[str] = Counter()
     for row in rows:
-        if row.source:
-            part = PART(row.part)
+        if row.source and (part := row.part):
             is_silent = bool(reading.owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
-            for name, n in msgspec.json.decode(row.unknown).items():
+            for name, n in row.unknown.items():
                 unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
             for version in part.versions or ("unknown",):
                 versions.setdefault(row.agent, Counter())[WITHHELD if is_silent else redactor.text(version)] += 1
-    there = [row for row in rows if row.gone_at is None]
+    there = [row for row in rows if not row.is_gone]
     return Health(
         store=redactor.text(store.where),
-        store_bytes=sum(os.path.getsize(path) for path in (store.where, f"{store.where}-wal") if os.path.exists(path)),
+        store_bytes=store.count_bytes(),
         places=[
             replace(one, path=redactor.text(one.path))
             for one in places(outcome, [row.path for row in there], env, home)
         ],
         files=outcome.files,
         not_transcripts=sum(not row.source for row in there),
-        gone=sum(row.gone_at is not None for row in rows),
-        streams=len(store.streams(outcome.roots)),
+        gone=sum(row.is_gone for row in rows),
+        streams=len(store.transcripts.list_streams(outcome.roots)),
         lines_read=sum(row.lines_read for row in there),
         lines_skipped=sum(row.lines_skipped for row in there),
         skip_reasons=dict(Counter(why for _, _, why in skips).most_common()),

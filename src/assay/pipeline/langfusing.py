@@ -40,9 +40,7 @@ from assay.pipeline.quality import Subject
 from assay.pipeline.reading import rules
 from assay.pipeline.tenants import OPTED_OUT, named, withheld
 from assay.sessions.redaction import Redactor
-from assay.stores.sql import Store
-from assay.stores.sql.scored import portions
-from assay.stores.sql.written import Where
+from assay.stores import RemoteProject, Store
 from assay.types import Clean, Row, Session
 from assay.types.quality import Profile, Quality
 
@@ -60,7 +58,7 @@ class Post(Struct, frozen=True, kw_only=True):
 
     client: Client
     store: Store
-    where: Where
+    where: RemoteProject
     dry_run: bool = False
     recheck: bool = False
     """Also look up what this store knows to be there."""
@@ -133,19 +131,17 @@ class Made(Struct, frozen=True, kw_only=True):
     left_out: list[Left] = []
 
 
-def where_of(client: Client) -> Where:
+def where_of(client: Client) -> RemoteProject:
     """The project that the keys lead to."""
     found = status(client)
-    return Where(host=found.host, project=found.project_id)
+    return RemoteProject(host=found.host, project=found.project_id)
 
 
 def targets(store: Store, sessions: Iterable[Session]) -> dict[str, Target]:
     """Where the scores of each session go, by our ids."""
-    ids = sorted({one.id for one in sessions})
     return {
         one.id: Target(session=one.stream, timestamp=one.began_at, part=one.id if one.first else "")
-        for some in portions(ids)
-        for one in store.scored.called(some)
+        for one in store.sessions.find_segments({one.id for one in sessions})
     }
 
 
@@ -267,7 +263,7 @@ def not_scored(session: Session) -> str:
 
 def unknown(post: Post, session: Session, target: Target, scores: Sequence[ScoreWrite]) -> Left | None:
     """Whether Langfuse lacks a session; one that has scores of ours is known without asking."""
-    if post.store.written.known(post.where, map(id_of, scores)):
+    if post.store.written.load_digests(post.where, map(id_of, scores)):
         return None
     try:
         why, is_fault = ("" if is_known(post.client, target.session) else UNKNOWN), False
@@ -317,9 +313,9 @@ def deliver(post: Post, scores: Sequence[ScoreWrite], there: SetupReport) -> Wri
     fit = [one for one in scores if one.name not in in_the_way]
 
     def done(id: str, digest: str) -> None:
-        post.store.written.keep(post.where, id, digest, post.now().isoformat(timespec="seconds"))
+        post.store.written.save_digest(post.where, id, digest, post.now().isoformat(timespec="seconds"))
 
-    already = {} if post.recheck else post.store.written.known(post.where, map(id_of, fit))
+    already = {} if post.recheck else post.store.written.load_digests(post.where, map(id_of, fit))
     plan = Plan(already=already, done=done, deadline_s=post.wait_s, dry_run=post.dry_run)
     report = write(post.client, fit, plan) if fit else WriteReport()
     return replace(report, not_stored=(*lost, *report.not_stored))

@@ -8,7 +8,7 @@ from assay.pipeline.cutting import turns_in
 from assay.pipeline.given import present
 from assay.pipeline.score import open_run
 from assay.sessions.linking import Linked
-from assay.stores.sql import Store
+from assay.stores import Store
 from assay.types import Segment, Session, Turn
 
 
@@ -39,11 +39,11 @@ def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:
 def read_placed_turns(store: Store, config: Config, session: Session) -> list[tuple[Segment, int, Turn]]:
     """The turns of a session, each with its segment and its number in the stream."""
     rules = reading.rules(config, present(config))
-    segments = store.scored.called([session.id, *(join.id for join in session.merged_from)])
-    files = store.scored.files_of({(one.agent, one.stream) for one in segments})
+    segments = store.sessions.find_segments([session.id, *(join.id for join in session.merged_from)])
+    files = store.transcripts.list_stream_files({(one.agent, one.stream) for one in segments})
     streams = {
         (one.agent, one.id): reading.readable(kept, rules).stream
-        for one, kept in zip(files, store.scored.pieces(files), strict=True)
+        for one, kept in zip(files, store.transcripts.load_pieces(files), strict=True)
     }
     return [
         (segment, n, turn)

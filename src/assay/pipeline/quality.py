@@ -35,7 +35,7 @@ from assay.sessions import rendering
 from assay.sessions.chunking import TARGET, WHOLE, Chunk, chunk, shorten, task_of
 from assay.sessions.linking import Linked
 from assay.sessions.redaction import Redactor
-from assay.stores.sql import Store
+from assay.stores import Store
 from assay.types import Clean, OutcomeJudgement, RubricJudgement, Session, Turn
 from assay.types.quality import Dimension, Profile, Quality
 
@@ -276,12 +276,14 @@ def ratio(turns: Sequence[Turn], terms: Terms, asker: Asker, *, may_count: bool)
 def counted(text: Clean, asker: Asker, *, may_count: bool) -> int | None:
     """Tokens as the service counts them, kept: another count would be other chunks, and other questions."""
     key = sha256("\0".join((COUNT, asker.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
-    kept = asker.store.answers.known([key])
+    kept = asker.store.answers.load_answers([key])
     if key in kept:
         return int(kept[key].text)
     found = asker.counted(text) if may_count and not asker.closed else None
     if found:
-        asker.store.answers.keep(QuestionResult(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend)
+        asker.store.answers.save_answer(
+            QuestionResult(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend
+        )
     return found
 
 

@@ -16,7 +16,7 @@ from assay.pipeline.tenants import WORDLESS_FACTS, Owner, named, owner_of, share
 from assay.pipeline.work import Joining, pieces_of
 from assay.sessions.join import join
 from assay.sessions.redaction import Options, Redactor, clean, silent, version
-from assay.stores.sql.settling import Pieces
+from assay.stores import StreamPieces
 from assay.types import Entry, Session, Stream, Summary
 
 FACTS = msgspec.json.Decoder(dict[str, Any]).decode
@@ -63,7 +63,7 @@ def rules(config: Config, now: datetime) -> Rules:
     return Rules(options=options, tenants=config.tenants, now=now)
 
 
-def readable(kept: Pieces, rules: Rules) -> Readable:
+def readable(kept: StreamPieces, rules: Rules) -> Readable:
     """A stream of its files as kept, redacted."""
     stream = join(pieces_of(Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)), kept.elsewhere)
     about = stream.about

@@ -26,9 +26,7 @@ from assay.sessions.rework.replaced import replaced, taken_back
 from assay.sessions.rework.rivals import rivals
 from assay.sessions.rework.survival import follow
 from assay.sessions.rework.verdicts import PATIENCE
-from assay.stores.sql import Store
-from assay.stores.sql.rework import Fate
-from assay.stores.sql.settling import Name
+from assay.stores import Fate, Store, StreamName
 from assay.types import Reworked, Session
 
 VERSION = 1
@@ -49,10 +47,10 @@ YET_TO_COME = Reworked(state="open", detail="it began after the day of this repo
 class Outcome(Struct, frozen=True, kw_only=True):
     """What became of sessions' lines."""
 
-    states: dict[Name, Reworked] = {}
+    states: dict[StreamName, Reworked] = {}
     ages: tuple[Age, ...] = ()
     """For the survival curve."""
-    fates: dict[Name, Fate] = {}
+    fates: dict[StreamName, Fate] = {}
     histories: int = 0
     """How often a repository's history was read."""
 
@@ -80,9 +78,9 @@ class Following:
         self.as_of = as_of
         self.patience = PATIENCE + rules.days * DAY
         """How long after a session commits can matter to it."""
-        self.fates = store.rework.fates(one.name for one in known)
-        self.found: dict[Name, Followed] = {}
-        self.reasons: dict[Name, str] = {}
+        self.fates = store.rework.load_fates(one.name for one in known)
+        self.found: dict[StreamName, Followed] = {}
+        self.reasons: dict[StreamName, str] = {}
         """Why a session has no repository."""
         self.histories = 0
 
@@ -115,7 +113,7 @@ class Following:
         until = max((one.ended for one in wanted), default=0.0) + self.patience
         return [one for one in self.known if one.ended >= since and one.began <= until]
 
-    def look_in(self, here: "Here", names: set[Name]) -> None:
+    def look_in(self, here: "Here", names: set[StreamName]) -> None:
         """Take what is known of a repository's sessions, and follow the others."""
         seen = f"{here.place.repo.tip} {self.as_of.astimezone(UTC):%Y-%m-%d}"
         missing = []
@@ -146,7 +144,7 @@ class Following:
         others = here.rivals_of(one, until)
         return hashed(VERSION, here.targets[one.name], here.place.root, rules, others)
 
-    def follow(self, here: "Here", some: Sequence[Followable]) -> dict[Name, Followed]:
+    def follow(self, here: "Here", some: Sequence[Followable]) -> dict[StreamName, Followed]:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
         soon, at_last = last + SOON + self.rules.days * DAY, min(self.as_of.timestamp(), last + self.patience)
@@ -156,7 +154,7 @@ class Following:
         late = [one for one in some if (found[one.name].final_at or FOREVER) > soon]
         return found | self.read(here, late, at_last) if late else found
 
-    def read(self, here: "Here", some: Sequence[Followable], until: float) -> dict[Name, Followed]:
+    def read(self, here: "Here", some: Sequence[Followable], until: float) -> dict[StreamName, Followed]:
         """Follow the lines of sessions up to a time, in one reading of history."""
         now = self.as_of.timestamp()
         followed = here.with_rivals(some)
@@ -201,7 +199,7 @@ class Following:
                 )
             )
         self.fates |= {one.name: one for one in fates}
-        self.store.rework.keep(fates)
+        self.store.rework.save_fates(fates)
 
     # --- what is said of it ---------------------------------------------------------------------
 
@@ -249,7 +247,7 @@ class Here:
     def __init__(self, place: Place, sessions: Sequence[Followable], patience: float) -> None:
         self.place = place
         self.sessions = sessions
-        self.targets: dict[Name, Target] = {one.name: target(one, place) for one in sessions}
+        self.targets: dict[StreamName, Target] = {one.name: target(one, place) for one in sessions}
         self.by_id = {one.id: one for one in self.targets.values()}
         self.rivals = rivals(self.targets.values(), patience)
 

@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 
 from assay.config import Config
 from assay.errors import RunStopped
+from assay.files import to_folder_prefix
 from assay.llm import QuestionResult
 from assay.pipeline import reading
 from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk
@@ -39,10 +40,7 @@ from assay.scores.prism import counted
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.linking import Linked, link
-from assay.stores.sql import Store
-from assay.stores.sql.paths import inside
-from assay.stores.sql.scored import Cut, KeptSegment, Whole
-from assay.stores.sql.settling import Name, StreamFiles
+from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
 from assay.types import Corrected, Segment, Session
 
 JUDGED = msgspec.json.Decoder(Judged).decode
@@ -99,15 +97,15 @@ class Run:
         self.instead = desk.instead
         self.asker = asker = desk.asker
         self.again = asker is not None and asker.manner.again
-        self.corrections = store.scored.corrections()
+        self.corrections = store.corrections.load_corrections()
         self.placed_corrections = self.corrections
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if desk.instead else config
         self.terms = terms(chosen, splits, self.as_of, asker.asks if asker else None)
         self.pool = Pool(jobs)
-        self.kept: dict[tuple[str, str, int], KeptSegment] = {}
+        self.kept: dict[tuple[str, str, int], StoredSegment] = {}
         self.judged = 0
-        self.fresh: set[Name] = set()
+        self.fresh: set[StreamName] = set()
         """Agents and ids of the segments and sessions that were judged."""
 
     def __enter__(self) -> "Run":
@@ -122,7 +120,7 @@ class Run:
 
     def bring_up_to_date(self, progress: Progress = ignore_progress) -> None:
         """Cut and judge what changed, again where another scan kept files meanwhile."""
-        done: set[tuple[Name, int]] = set()
+        done: set[tuple[StreamName, int]] = set()
         while waiting := self.waiting(done):
             total, finished = sum(one.size for one in waiting), 0
             self.start(waiting, total)
@@ -139,13 +137,13 @@ class Run:
             redaction.prepare(self.terms.reading.options)
             self.pool.start(len(waiting))
 
-    def waiting(self, done: set[tuple[Name, int]]) -> list[StreamFiles]:
+    def waiting(self, done: set[tuple[StreamName, int]]) -> list[StreamFiles]:
         """Streams to cut; one whose judge gave no answer is left for the next run.
 
         Where a model is asked, only those that are wanted: what nobody looks at is not paid for.
         """
         wanted = asdict(self.choice) if self.asker else {}
-        found = self.store.scored.uncut(ANEW if self.again else self.terms.cutting, self.roots, **wanted)
+        found = self.store.sessions.list_uncut(ANEW if self.again else self.terms.cutting, self.roots, **wanted)
         return [one for one in found if ((one.agent, one.id), one.generation) not in done]
 
     def batches(self, waiting: Sequence[StreamFiles], told: Told = NOTHING) -> Iterator[list[CutTask]]:
@@ -160,9 +158,9 @@ class Run:
         if batch:
             yield self.tasks(batch, dict.fromkeys(map(name_of, batch), told))
 
-    def tasks(self, batch: Sequence[StreamFiles], told: dict[Name, Told]) -> list[CutTask]:
+    def tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, Told]) -> list[CutTask]:
         """Streams with their turns, and what is known of them."""
-        known = {} if self.again else self.store.scored.inputs(map(name_of, batch))
+        known = {} if self.again else self.store.sessions.load_inputs(map(name_of, batch))
         return [
             CutTask(
                 terms=self.terms,
@@ -171,13 +169,13 @@ class Run:
                 known=known.get(name_of(one), frozenset()),
                 told=told[name_of(one)],
             )
-            for one, kept in zip(batch, self.store.scored.pieces(batch), strict=True)
+            for one, kept in zip(batch, self.store.transcripts.load_pieces(batch), strict=True)
         ]
 
-    def finished(self, found: Sequence[Cutting]) -> list[Cut]:
+    def finished(self, found: Sequence[Cutting]) -> list[CutStream]:
         """Streams that are cut; what their judge wants to know is asked, as often as it takes."""
         cuts = [one.cut for one in found if one.cut]
-        told: dict[Name, Answers] = {}
+        told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.cut]:
             fallback = self.tell(told, [(name_of(one.stream), one.wanted) for one in unfinished])
             knowing = {name: Told(answers=answers, fallback=fallback) for name, answers in told.items()}
@@ -185,7 +183,7 @@ class Run:
             cuts += [one.cut for one in found if one.cut]
         return cuts
 
-    def tell(self, told: dict[Name, Answers], wanted: Sequence[tuple[Name, tuple[Wanted, ...]]]) -> str:
+    def tell(self, told: dict[StreamName, Answers], wanted: Sequence[tuple[StreamName, tuple[Wanted, ...]]]) -> str:
         """Ask what is wanted and add the answers to what was told; why no more is asked, if so."""
         questions = [one.question for _, some in wanted for one in some]
         answers = self.asker.answers(questions) if self.asker else {}
@@ -195,9 +193,9 @@ class Run:
         closed = self.asker.closed if self.asker else UNANSWERED
         return closed if any(one.key not in answers for one in questions) else ""
 
-    def keep(self, found: Sequence[Cut]) -> set[tuple[Name, int]]:
+    def keep(self, found: Sequence[CutStream]) -> set[tuple[StreamName, int]]:
         """Keep streams that were cut; which ones, as they were."""
-        kept = self.store.scored.keep(found)
+        kept = self.store.sessions.save_cuts(found)
         judged = [part for one in found for part in one.segments if part.judged]
         self.judged += len(judged)
         self.fresh |= {(part.segment.agent, part.segment.id) for part in judged}
@@ -207,9 +205,9 @@ class Run:
 
     def linked(self) -> list[Linked]:
         """All sessions, in order of time."""
-        return self.linked_of(self.store.scored.segments(self.roots))
+        return self.linked_of(self.store.sessions.list_segments(self.roots))
 
-    def linked_of(self, kept: Sequence[KeptSegment]) -> list[Linked]:
+    def linked_of(self, kept: Sequence[StoredSegment]) -> list[Linked]:
         """The sessions that segments make."""
         self.kept = {place(one.segment): one for one in kept}
         self.placed_corrections = about_segments(self.corrections, kept)
@@ -232,13 +230,13 @@ class Run:
         outcome = reworked(self.store, linked, sessions, self.config.rework, self.as_of)
         return [reading.session(with_rework(one, outcome), self.terms.reading) for one in sessions], outcome
 
-    def wholes(self, wanted: Sequence[Linked]) -> dict[Name, Whole]:
+    def wholes(self, wanted: Sequence[Linked]) -> dict[StreamName, JoinedSession]:
         """Sessions of several segments, judged as one where they are not yet."""
-        kept = self.store.scored.wholes(map(name, wanted))
+        kept = self.store.sessions.load_joined(map(name, wanted))
         missing = [one for one in self.parts(wanted) if self.again or not is_kept(one, kept)]
         for found in self.pool.each(self.whole_tasks(missing), judge_wholes):
             wholes = self.joined(found)
-            self.store.scored.keep_wholes(wholes)
+            self.store.sessions.save_joined(wholes)
             self.judged += len(wholes)
             self.fresh |= {(one.agent, one.id) for one in wholes}
             kept |= {(one.agent, one.id): one for one in wholes}
@@ -247,10 +245,10 @@ class Run:
     def parts(self, wanted: Sequence[Linked]) -> list[Parts]:
         return [Parts(segments=one.segments, input=self.input_of(one)) for one in wanted]
 
-    def joined(self, found: Sequence[Joining]) -> list[Whole]:
+    def joined(self, found: Sequence[Joining]) -> list[JoinedSession]:
         """Sessions judged as one; what their judge wants to know is asked, as often as it takes."""
         wholes = [one.whole for one in found if one.whole]
-        told: dict[Name, Answers] = {}
+        told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.whole]:
             fallback = self.tell(told, [(first_of(one.parts), one.wanted) for one in unfinished])
             found = [
@@ -269,12 +267,12 @@ class Run:
 
     def whole_tasks(self, missing: Sequence[Parts], told: Told = NOTHING) -> Iterator[WholeTask]:
         """Sessions that begin in the same stream together: its turns are read once."""
-        groups: dict[Name, list[Parts]] = {}
+        groups: dict[StreamName, list[Parts]] = {}
         for one in missing:
             groups.setdefault(streams_in([one])[0], []).append(one)
         for wanted in groups.values():
-            files = self.store.scored.files_of(streams_in(wanted))
-            kept = self.store.scored.pieces(files)
+            files = self.store.transcripts.list_stream_files(streams_in(wanted))
+            kept = self.store.transcripts.load_pieces(files)
             yield WholeTask(
                 terms=self.terms,
                 streams={name_of(one): pieces for one, pieces in zip(files, kept, strict=True)},
@@ -286,7 +284,7 @@ class Run:
 
     def count_streams(self) -> int:
         """How many streams the sessions that are wanted may stand in."""
-        return self.store.count_streams(self.roots, **asdict(self.choice))
+        return self.store.transcripts.count_streams(self.roots, **asdict(self.choice))
 
     def describe_judge(self, sessions: Sequence[Session]) -> JudgeInfo:
         """Who judged, and what that took."""
@@ -320,7 +318,7 @@ class Run:
 
     def informed(self, found: Sequence[Cutting]) -> Iterator[Cutting]:
         """Streams as they would be cut with all that was answered before; the rest is guessed."""
-        told: dict[Name, Answers] = {name_of(one.stream): {} for one in found}
+        told: dict[StreamName, Answers] = {name_of(one.stream): {} for one in found}
         while found:
             kept = self.asker.known([one.question.key for some in found for one in some.wanted]) if self.asker else {}
             again = []
@@ -338,23 +336,23 @@ class Run:
         """Every question that a run would ask, with the offline judge's word for the answers it depends on."""
         waiting = self.waiting(set())
         self.start(waiting, sum(one.size for one in waiting))
-        guessed: dict[Name, list[KeptSegment]] = {}
+        guessed: dict[StreamName, list[StoredSegment]] = {}
         for found in self.pool.each(self.batches(waiting, GUESSING), cut_streams):
             for one in self.informed(found):
                 yield from one.wanted
                 guessed[name_of(one.stream)] = [
                     replace(part, branch="") for part in (one.cut.segments if one.cut else ())
                 ]
-        kept = [one for one in self.store.scored.segments(self.roots) if of_stream(one) not in guessed]
+        kept = [one for one in self.store.sessions.list_segments(self.roots) if of_stream(one) not in guessed]
         linked = self.linked_of([*kept, *(part for parts in guessed.values() for part in parts)])
         several = [one for one in linked if len(one.segments) > 1 and self.choice.takes(one)]
-        judged = self.store.scored.wholes(map(name, several))
+        judged = self.store.sessions.load_joined(map(name, several))
         missing = [one for one in self.parts(several) if self.again or not is_kept(one, judged)]
         for joined in self.pool.each(self.whole_tasks(missing, GUESSING), judge_wholes):
             yield from (wanted for one in joined for wanted in one.wanted)
 
 
-def about_segments(corrections: Sequence[Corrected], kept: Sequence[KeptSegment]) -> list[Corrected]:
+def about_segments(corrections: Sequence[Corrected], kept: Sequence[StoredSegment]) -> list[Corrected]:
     """Corrections about the segments that now hold the turns they were about: a stream may be cut otherwise by now."""
     starts = {one.segment.id for one in kept}
     if all(turn in starts for one in corrections for turn in (one.turn, one.into) if turn):
@@ -373,13 +371,13 @@ def cut_streams(tasks: list[CutTask]) -> list[Cutting]:
     return [cut_stream(task) for task in tasks]
 
 
-def is_kept(parts: Parts, kept: dict[Name, Whole]) -> bool:
+def is_kept(parts: Parts, kept: dict[StreamName, JoinedSession]) -> bool:
     """Whether a session was judged from just these parts."""
     found = kept.get((parts.segments[0].agent, parts.segments[0].id))
     return found is not None and found.input == parts.input != ""
 
 
-def streams_in(wanted: Iterable[Parts]) -> list[Name]:
+def streams_in(wanted: Iterable[Parts]) -> list[StreamName]:
     """The streams that sessions stand in, in order."""
     return list(dict.fromkeys((part.agent, part.stream) for one in wanted for part in one.segments))
 
@@ -388,19 +386,19 @@ def place(segment: Segment) -> tuple[str, str, int]:
     return segment.agent, segment.stream, segment.first
 
 
-def name(linked: Linked) -> Name:
+def name(linked: Linked) -> StreamName:
     return linked.segments[0].agent, linked.segments[0].id
 
 
-def name_of(stream: StreamFiles) -> Name:
+def name_of(stream: StreamFiles) -> StreamName:
     return stream.agent, stream.id
 
 
-def of_stream(kept: KeptSegment) -> Name:
+def of_stream(kept: StoredSegment) -> StreamName:
     return kept.segment.agent, kept.segment.stream
 
 
-def first_of(parts: Parts) -> Name:
+def first_of(parts: Parts) -> StreamName:
     return parts.segments[0].agent, parts.segments[0].id
 
 
@@ -430,5 +428,5 @@ def session(linked: Linked, judged: Judged, branch: str, title: str | None) -> S
 def is_in(folder: str, project: str) -> bool:
     """Whether a folder is the project or inside it, or has a word in its path."""
     if project.startswith("/"):
-        return folder == project or folder.startswith(inside(project))
+        return folder == project or folder.startswith(to_folder_prefix(project))
     return project.lower() in folder.lower()

@@ -14,8 +14,7 @@ from assay.pipeline.pool import Pool, Progress
 from assay.pipeline.work import Joining, Task, Unreadable
 from assay.plugins import list_names
 from assay.scores.report import Skips
-from assay.stores.sql import Store
-from assay.stores.sql.settling import Name, Settled, StreamFiles
+from assay.stores import SettledStream, Store, StreamFiles, StreamName
 from assay.types import Known, Scanned
 
 ALONE_BYTES = 8 << 20
@@ -45,7 +44,7 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress, *, with_fact
 
     Scoring establishes the facts of sessions, so those of whole streams are left until somebody wants to see them.
     """
-    known = store.known(found.roots)
+    known = store.transcripts.find_files(found.roots)
     changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
     gone = vanished(found, known)
     back = [known[file.name].id for file in found.files if file.name in known and known[file.name].is_gone]
@@ -58,9 +57,9 @@ def scan(store: Store, found: Found, jobs: int, progress: Progress, *, with_fact
                 unreadable.append((result.path, result.why))
             else:
                 bytes_read += result.bytes_read
-                store.keep(result, known.get(result.path))
-        store.mark_gone(back, gone=False)
-        store.mark_gone(gone, gone=True)
+                store.transcripts.save_file(result, known.get(result.path))
+        store.transcripts.mark_gone(back, gone=False)
+        store.transcripts.mark_gone(gone, gone=True)
         settle_all(store, pool, with_facts)
         if with_facts:
             establish_facts(store, pool, found.roots)
@@ -138,7 +137,7 @@ def batches(unread: Unread, sizes: dict[str, int]) -> Iterator[list[Task]]:
     for file in sorted(unread.files, key=lambda file: (-sizes[file.name], file.name)):
         before = unread.known.get(file.name)
         grew = before and before.source and before.version == work.version(before.source) and before.place.offset
-        kept = unread.store.kept(before, file.name) if before and grew else None
+        kept = unread.store.transcripts.load_file(before, file.name) if before and grew else None
         batch.append(Task(path=file.path, name=file.name, before=kept, with_facts=unread.with_facts))
         size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
@@ -155,28 +154,30 @@ def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
 
 def settle_all(store: Store, pool: Pool, with_facts: bool) -> None:
     """Put all streams together whose files changed, again where another scan kept files meanwhile."""
-    while waiting := store.unsettled():
+    while waiting := store.transcripts.list_unsettled():
         joined = [one for one in waiting if not one.is_simple]
         settled = chain(
-            (Settled(stream=one) for one in waiting if one.is_simple),
+            (SettledStream(stream=one) for one in waiting if one.is_simple),
             pool.each((with_files(store, one, with_facts) for one in joined), settle_one),
         )
         while some := list(islice(settled, SETTLE_AT_ONCE)):
-            if not store.settle(some):
+            if not store.transcripts.save_streams(some):
                 break
 
 
 def establish_facts(store: Store, pool: Pool, roots: Sequence[str] | None, prefix: str = "") -> None:
     """Establish the facts of streams that have none yet: of those below the roots, or whose id begins so."""
-    waiting = iter(store.without_facts(roots, prefix))
+    waiting = iter(store.transcripts.list_without_facts(roots, prefix))
     while some := list(islice(waiting, SETTLE_AT_ONCE)):
         files = (
-            (name, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere)) for name, kept in store.pieces_of_each(some)
+            (name, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere))
+            for name in some
+            for kept in [store.transcripts.load_stream(*name)]
         )
-        store.keep_facts([*pool.each(files, facts_of)])
+        store.transcripts.save_facts([*pool.each(files, facts_of)])
 
 
-def facts_of(task: tuple[Name, Joining]) -> tuple[Name, bytes]:
+def facts_of(task: tuple[StreamName, Joining]) -> tuple[StreamName, bytes]:
     """What a worker does with a stream whose facts are wanted."""
     name, joining = task
     return name, work.settle(joining).facts
@@ -184,21 +185,21 @@ def facts_of(task: tuple[Name, Joining]) -> tuple[Name, bytes]:
 
 def with_files(store: Store, stream: StreamFiles, with_facts: bool) -> tuple[StreamFiles, Joining]:
     """A stream with its files."""
-    kept = store.pieces(stream)
+    kept = store.transcripts.load_pieces([stream])[0]
     return stream, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere, with_facts=with_facts)
 
 
-def settle_one(task: tuple[StreamFiles, Joining]) -> Settled:
+def settle_one(task: tuple[StreamFiles, Joining]) -> SettledStream:
     """What a worker does with a stream of several files."""
     stream, joining = task
     joined = work.settle(joining)
-    return Settled(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at, asked=joined.asked)
+    return SettledStream(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at, asked=joined.asked)
 
 
 def count_skips(store: Store, roots: Sequence[str], unreadable: Sequence[tuple[str, str]]) -> Skips:
     """How many files and lines below the roots could not be read, and why."""
-    told = store.skipped(roots)
-    lines = sum(row.lines_skipped for row in store.tally(roots) if row.gone_at is None)
+    told = store.transcripts.list_skips(roots)
+    lines = sum(row.lines_skipped for row in store.transcripts.list_tallies(roots) if not row.is_gone)
     reasons = Counter(
         PARTICULARS.sub("", why) for why in (*(why for _, _, why in told), *(why for _, why in unreadable))
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.config import Config, store_url, zone
+from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.pipeline import reading
 from assay.pipeline.asking import Desk, from_memory
@@ -24,7 +24,7 @@ from assay.pipeline.telling import lost, remember
 from assay.scores.report import Report, report
 from assay.scores.survival import Followed, survival
 from assay.sessions.linking import ledger
-from assay.stores.sql import Store, open_store
+from assay.stores import Store, open_store, pick_store_url
 
 
 class Transcripts(Struct, frozen=True):
@@ -59,8 +59,8 @@ def read_transcripts(
 ) -> Iterator[Transcripts]:
     """Find the transcripts at the paths, or where the agents keep them, and read what is new into the store."""
     files = find_transcripts(paths)
-    with closing(open_store(store_url(config.store, os.environ))) as store:
-        if not (files.files or paths or may_be_empty or store.known(files.roots)):
+    with closing(open_store(pick_store_url(config.store, os.environ))) as store:
+        if not (files.files or paths or may_be_empty or store.transcripts.find_files(files.roots)):
             raise BadInput(explain_no_transcripts())
         began = time.perf_counter()
         changes = scan(store, files, jobs or cores(), progress, with_facts=with_facts)

@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from assay.pipeline.reworking import Outcome
 from assay.scores.prism import has_crushed
 from assay.scores.survival import Lost
-from assay.stores.sql import Store
-from assay.stores.sql.rework import Fate
+from assay.stores import Fate, Store
 from assay.types import Session
 
 
@@ -43,4 +42,4 @@ def remember(store: Store, sessions: Iterable[Session], outcome: Outcome) -> Non
         if crushed != is_told(one, outcome):
             fate = outcome.fates.get((one.agent, one.id)) or Fate(agent=one.agent, id=one.id)
             changed.append(replace(fate, is_told=crushed))
-    store.rework.keep(changed)
+    store.rework.save_fates(changed)

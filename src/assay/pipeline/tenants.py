@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.config import Tenant, stricter
-from assay.stores.sql.paths import inside
+from assay.files import to_folder_prefix
 from assay.types import Session
 from assay.types.signs import is_folder, of_attribute, of_key
 
@@ -69,7 +69,9 @@ def named(tenants: Tenants, name: str | None) -> Tenant | None:
 def is_below(project: str, folder: str) -> bool:
     """Whether a folder is another one or lies in it, by its name or by where links lead."""
     places = ways_to(os.path.expanduser(folder))
-    return any(there == place or there.startswith(inside(place)) for there in ways_to(project) for place in places)
+    return any(
+        there == place or there.startswith(to_folder_prefix(place)) for there in ways_to(project) for place in places
+    )
 
 
 @lru_cache(4096)

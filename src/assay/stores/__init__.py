@@ -1,7 +1,128 @@
-"""Stores keep what was read and scored.
+"""Stores keep what was read and judged, and what models and people said of it.
 
-A store is a module or package here (or an entry point `assay.stores`) with `SCHEMES`, the URL schemes it
-serves, and `open_store(url)`. All of them pass the same contract suite (`tests/stores`).
+A store is a module or package here (or an entry point `assay.stores`) with `SCHEMES`, `open_store(url)` and
+`has_store(url)`. All of them pass the same tests (`tests/stores/contract.py`).
 
-Takes and gives `assay.types` values; imports types, errors, plugins and `sessions`. Stores do not know each other.
+- `contract`: what a store can do, and the records that go in and come out
+- `sql/`: the store in a SQLite file
+
+Everybody else imports this package alone: `open_store` finds the store that a URL names, and only then imports it.
+Takes and gives `assay.types` values, the records of `contract`, and answers of `llm`; imports types, errors, plugins,
+`llm` and `sessions`. Stores do not know each other.
 """
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from platformdirs import user_data_path
+
+from assay.errors import BadInput
+from assay.plugins import list_names, load_module
+from assay.stores.contract import (
+    AnswerStore,
+    CorrectionStore,
+    CutStream,
+    Fate,
+    FileTally,
+    JoinedSession,
+    QuestionBatch,
+    RemoteProject,
+    ReworkStore,
+    SessionStore,
+    SettledStream,
+    Store,
+    StoredSegment,
+    StoreModule,
+    StreamFiles,
+    StreamName,
+    StreamPieces,
+    TranscriptStore,
+    WrittenStore,
+    WrittenTally,
+)
+
+__all__ = [
+    "AnswerStore",
+    "CorrectionStore",
+    "CutStream",
+    "Fate",
+    "FileTally",
+    "JoinedSession",
+    "QuestionBatch",
+    "RemoteProject",
+    "ReworkStore",
+    "SessionStore",
+    "SettledStream",
+    "Store",
+    "StoreModule",
+    "StoredSegment",
+    "StreamFiles",
+    "StreamName",
+    "StreamPieces",
+    "TranscriptStore",
+    "WrittenStore",
+    "WrittenTally",
+    "has_store",
+    "open_existing_store",
+    "open_store",
+    "pick_store_url",
+]
+
+FILE = "sqlite"
+"""The scheme of a store that is given as a plain path."""
+
+
+def open_store(url: str) -> Store:
+    """Open the store at a URL, made or brought up to date where needed."""
+    return find_store_module(url).open_store(url)
+
+
+def open_existing_store(url: str) -> Store:
+    """Open the store at a URL if there is one."""
+    if not has_store(url):
+        raise BadInput(f"there is no store at {url.removeprefix(f'{FILE}:///')} yet; run `assay score` first")
+    return open_store(url)
+
+
+def has_store(url: str) -> bool:
+    """Whether there is a store at a URL; looking makes none."""
+    return find_store_module(url).has_store(url)
+
+
+def find_store_module(url: str) -> StoreModule:
+    """The module that serves URLs of this scheme."""
+    scheme = url.partition("://")[0]
+    for module in list_store_modules():
+        if scheme in module.SCHEMES:
+            return module
+    raise BadInput(f"no store for {scheme}://; there are: {', '.join(list_schemes())}")
+
+
+def list_store_modules() -> list[StoreModule]:
+    modules = [load_module("stores", name) for name in list_names("stores")]
+    return [cast(StoreModule, module) for module in modules if hasattr(module, "SCHEMES")]
+
+
+def list_schemes() -> list[str]:
+    return sorted(scheme for module in list_store_modules() for scheme in module.SCHEMES)
+
+
+def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
+    """The URL of the store to use: of a path or URL that was given (`Config.store` too), else of the user's own."""
+    chosen = given or env.get("ASSAY_STORE") or str(user_data_path("assay") / "assay.db")
+    if chosen.startswith(f"{FILE}:///"):
+        chosen = chosen.removeprefix(f"{FILE}:///")
+    elif "://" in chosen:
+        if chosen.partition("://")[0] in list_schemes():
+            return chosen
+        known = " or ".join(f"{scheme}:///" for scheme in list_schemes())
+        raise BadInput(f"--store {chosen}: only a file path or {known} is known to this version")
+    try:
+        path = Path(chosen).expanduser()
+    except RuntimeError as error:
+        raise BadInput(f"--store {chosen}: {error}") from None
+    if path.is_dir():
+        raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
+    return f"{FILE}:///{os.path.abspath(path)}"

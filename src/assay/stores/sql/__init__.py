@@ -1,8 +1,55 @@
-"""The SQL store: SQLite on a laptop; the schema fits PostgreSQL as well."""
+"""The SQL store: SQLite on a laptop; the schema fits PostgreSQL as well.
 
-from assay.stores.sql.engine import open_store
-from assay.stores.sql.store import Store
+- `schema`: the tables; `migrations/` leads older stores to them
+- `claim`: whose file it is, before anything touches it
+- `engine`: opening it, the right journal, the right version
+- `database`: transactions, errors, many rows at once
+- `selection`: which files and streams a query means
+- `transcripts` with `stream_settling`, `sessions` (corrections and rework too), `answers`, `written`: the parts
+"""
 
-__all__ = ["SCHEMES", "Store", "open_store"]
+from pathlib import Path
+
+from assay.stores.sql.answers import SqlAnswers
+from assay.stores.sql.database import Database
+from assay.stores.sql.engine import open_database
+from assay.stores.sql.sessions import SqlCorrections, SqlRework, SqlSessions
+from assay.stores.sql.transcripts import SqlTranscripts
+from assay.stores.sql.written import SqlWritten
 
 SCHEMES = ("sqlite",)
+
+
+class SqlStore:
+    """A store in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.where = database.where
+        self.transcripts = SqlTranscripts(database)
+        self.sessions = SqlSessions(database)
+        self.corrections = SqlCorrections(database)
+        self.rework = SqlRework(database)
+        self.answers = SqlAnswers(database)
+        self.written = SqlWritten(database)
+
+    def count_bytes(self) -> int:
+        paths = (Path(self.where), Path(f"{self.where}-wal"))
+        return sum(path.stat().st_size for path in paths if path.exists())
+
+    def close(self) -> None:
+        self.database.engine.dispose()
+
+
+def to_path(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def open_store(url: str) -> SqlStore:
+    """Open the store at a `sqlite:///` URL, made or brought up to date where needed."""
+    return SqlStore(open_database(to_path(url)))
+
+
+def has_store(url: str) -> bool:
+    """Whether there is a file at a `sqlite:///` URL."""
+    return to_path(url).exists()

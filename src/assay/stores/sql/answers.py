@@ -1,51 +1,39 @@
-"""What models said and what it cost: kept as soon as it is there, so that nothing is paid for twice."""
+"""What models answered and what it cost, in SQL."""
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import Struct
 from sqlalchemy import delete, insert, select
 
 from assay.llm.contract import FINAL, ModelCall, QuestionResult
+from assay.stores.contract import QuestionBatch
+from assay.stores.sql.database import Database, split_values
 from assay.stores.sql.schema import answers, batches, calls
-from assay.stores.sql.scored import Connecting, portions
 
 PACK = msgspec.msgpack.Encoder().encode
 KEYS = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
-class Batch(Struct, frozen=True, kw_only=True):
-    """Questions that were handed over together and are answered in time."""
+class SqlAnswers:
+    """Keeps answers, calls and batches."""
 
-    id: str
-    backend: str
-    at: str
-    keys: tuple[str, ...]
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
-
-class KeptAnswers:
-    """Keeps answers, calls and batches in SQL."""
-
-    def __init__(self, reading: Connecting, writing: Connecting) -> None:
-        self.reading = reading
-        self.writing = writing
-
-    def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
-        """What became of these questions, as far as they were answered, or never will be."""
-        with self.reading() as connection:
+    def load_answers(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
+        with self.database.reading() as connection:
             return {
                 row.key: QuestionResult(
                     key=row.key, job=row.job, version=row.version, text=row.text, trouble=row.trouble, why=row.why
                 )
-                for some in portions(sorted(set(keys)))
+                for some in split_values(sorted(set(keys)))
                 for row in connection.execute(select(answers).where(answers.c.key.in_(some)))
             }
 
-    def keep(self, asked: QuestionResult, backend: str) -> None:
-        """Keep an answer with the calls it took; a question that may be answered later is not kept as answered."""
-        with self.writing() as connection:
+    def save_answer(self, asked: QuestionResult, backend: str) -> None:
+        with self.database.writing() as connection:
             for one in asked.calls:
-                connection.execute(insert(calls).values(row_of(one, asked, backend)))
+                connection.execute(insert(calls).values(build_call_row(one, asked, backend)))
             if asked.trouble is None or asked.trouble in FINAL:
                 connection.execute(delete(answers).where(answers.c.key == asked.key))
                 connection.execute(
@@ -59,9 +47,8 @@ class KeptAnswers:
                     )
                 )
 
-    def spent(self) -> list[ModelCall]:
-        """Every call that was ever made."""
-        with self.reading() as connection:
+    def list_calls(self) -> list[ModelCall]:
+        with self.database.reading() as connection:
             return [
                 msgspec.convert(
                     {
@@ -83,28 +70,25 @@ class KeptAnswers:
                 for row in connection.execute(select(calls).order_by(calls.c.id))
             ]
 
-    def batches(self, backend: str) -> list[Batch]:
-        """Batches that were handed over and not yet taken back."""
-        with self.reading() as connection:
+    def list_batches(self, backend: str) -> list[QuestionBatch]:
+        with self.database.reading() as connection:
             return [
-                Batch(id=row.id, backend=row.backend, at=row.at, keys=KEYS(row.keys))
+                QuestionBatch(id=row.id, backend=row.backend, at=row.at, keys=KEYS(row.keys))
                 for row in connection.execute(select(batches).where(batches.c.backend == backend))
             ]
 
-    def hand_over(self, batch: Batch) -> None:
-        """Note a batch before anybody waits for it."""
-        with self.writing() as connection:
+    def save_batch(self, batch: QuestionBatch) -> None:
+        with self.database.writing() as connection:
             connection.execute(
                 insert(batches).values(id=batch.id, backend=batch.backend, at=batch.at, keys=PACK(batch.keys))
             )
 
-    def take_back(self, ids: Sequence[str]) -> None:
-        """Forget batches whose answers are kept, or lost."""
-        with self.writing() as connection:
+    def drop_batches(self, ids: Sequence[str]) -> None:
+        with self.database.writing() as connection:
             connection.execute(delete(batches).where(batches.c.id.in_(ids)))
 
 
-def row_of(call: ModelCall, asked: QuestionResult, backend: str) -> dict[str, object]:
+def build_call_row(call: ModelCall, asked: QuestionResult, backend: str) -> dict[str, object]:
     return {
         "key": asked.key,
         "job": asked.job,

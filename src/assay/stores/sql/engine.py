@@ -7,10 +7,9 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
 
 from assay.errors import StoreError
-from assay.stores.sql.claiming import claim
-from assay.stores.sql.plainly import told_plainly
+from assay.stores.sql.claim import claim
+from assay.stores.sql.database import Database, explain_errors
 from assay.stores.sql.schema import TABLES, generation
-from assay.stores.sql.store import Store
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 NEWEST = max(path.name[:4] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
@@ -19,10 +18,9 @@ CHECKPOINT_PAGES = 8_000
 """32 MB: a first scan would otherwise wait for the disk every few MB."""
 
 
-def open_store(url: str) -> Store:
-    """The store at a `sqlite:///` URL, made or brought up to date where needed."""
-    path = Path(url.removeprefix("sqlite:///"))
-    with told_plainly(str(path)):
+def open_database(path: Path) -> Database:
+    """Open the store in a file, made or brought up to date where needed."""
+    with explain_errors(str(path)):
         is_empty = claim(path)
         engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": WAIT_MS / 1000})
         event.listen(engine, "connect", prepare)
@@ -31,7 +29,7 @@ def open_store(url: str) -> Store:
         if is_empty:  # somebody else's empty file, which has just become ours
             engine.dispose()
             claim(path)
-    return Store(engine, str(path))
+    return Database(engine, str(path))
 
 
 def prepare(connection: sqlite3.Connection, _: object) -> None:

@@ -1,59 +1,41 @@
-"""Scores that were seen at somebody else's: kept as soon as each is read back, so that none is sent twice."""
+"""Scores that were written to a server and read back from it, in SQL."""
 
 from collections.abc import Iterable
 
-from msgspec import Struct
 from sqlalchemy import ColumnElement, and_, delete, func, insert, select
 
+from assay.stores.contract import RemoteProject, WrittenTally
+from assay.stores.sql.database import Database, split_values
 from assay.stores.sql.schema import written
-from assay.stores.sql.scored import Connecting, portions
 
 
-class Where(Struct, frozen=True, kw_only=True):
-    """A project on a server: many projects share a host."""
+class SqlWritten:
+    """Keeps the ids and digests of scores."""
 
-    host: str
-    project: str
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
-
-class Tally(Struct, frozen=True, kw_only=True):
-    """How much was written, and when the last of it."""
-
-    scores: int
-    last_at: str
-
-
-class KeptWritten:
-    """Keeps the ids and digests of scores in SQL."""
-
-    def __init__(self, reading: Connecting, writing: Connecting) -> None:
-        self.reading = reading
-        self.writing = writing
-
-    def known(self, where: Where, ids: Iterable[str]) -> dict[str, str]:
-        """Digests of those scores that are known to be there, by their ids."""
-        query = select(written.c.id, written.c.digest).where(at(where))
-        with self.reading() as connection:
+    def load_digests(self, project: RemoteProject, ids: Iterable[str]) -> dict[str, str]:
+        query = select(written.c.id, written.c.digest).where(in_project(project))
+        with self.database.reading() as connection:
             return {
                 row.id: row.digest
-                for some in portions(sorted(set(ids)))
+                for some in split_values(sorted(set(ids)))
                 for row in connection.execute(query.where(written.c.id.in_(some)))
             }
 
-    def keep(self, where: Where, id: str, digest: str, when: str) -> None:
-        """Note that a score is there as its digest says, in place of what was noted of it before."""
-        with self.writing() as connection:
-            connection.execute(delete(written).where(at(where), written.c.id == id))
+    def save_digest(self, project: RemoteProject, id: str, digest: str, at: str) -> None:
+        with self.database.writing() as connection:
+            connection.execute(delete(written).where(in_project(project), written.c.id == id))
             connection.execute(
-                insert(written).values(host=where.host, project=where.project, id=id, digest=digest, at=when)
+                insert(written).values(host=project.host, project=project.project, id=id, digest=digest, at=at)
             )
 
-    def tally(self, where: Where) -> Tally:
-        """How many scores are known to be there."""
-        with self.reading() as connection:
-            row = connection.execute(select(func.count(), func.max(written.c.at)).where(at(where))).one()
-        return Tally(scores=row[0], last_at=row[1] or "")
+    def count_scores(self, project: RemoteProject) -> WrittenTally:
+        with self.database.reading() as connection:
+            row = connection.execute(select(func.count(), func.max(written.c.at)).where(in_project(project))).one()
+        return WrittenTally(scores=row[0], last_at=row[1] or "")
 
 
-def at(where: Where) -> ColumnElement[bool]:
-    return and_(written.c.host == where.host, written.c.project == where.project)
+def in_project(project: RemoteProject) -> ColumnElement[bool]:
+    return and_(written.c.host == project.host, written.c.project == project.project)

@@ -8,25 +8,23 @@ files there are, neither the order in which they were read nor the number of pro
 
 from array import array
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, and_, bindparam, delete, false, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, false, insert, or_, select, update
 
 from assay.sessions.join import Precedence, precedence
-from assay.stores.sql.bulk import add_many, among
+from assay.stores.contract import SettledStream, StreamFiles, StreamName, StreamPieces
+from assay.stores.sql.database import add_many, split_values
 from assay.stores.sql.schema import cuts, files, generation, keys, streams, turns
+from assay.stores.sql.selection import match_names
 from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
-AT_ONCE = 400
 FEW = 50
 """Streams that are looked up one by one; for more, all files are looked through."""
-
-Name = tuple[str, str]
-"""Agent and id of a stream."""
 
 NAME = (streams.c.agent, streams.c.id)
 GENERATION = select(generation.c.n)
@@ -42,62 +40,32 @@ ADD_FACTS = (
     .values(facts=bindparam("found"))
 )
 DROP_CUT = delete(cuts).where(cuts.c.agent == bindparam("its_agent"), cuts.c.stream == bindparam("its_id"))
+FILES = select(*NAME, streams.c.shares, streams.c.generation, files.c.id.label("file_id"), files.c.size).join(
+    files, and_(files.c.agent == streams.c.agent, files.c.stream == streams.c.id)
+)
 MOST_PARENTS = 16
 
 
-class StreamFiles(Struct, frozen=True, kw_only=True):
-    """The files of a stream, and whether it must be joined from them."""
-
-    agent: str
-    id: str
-    file_ids: tuple[int, ...]
-    shares: bool
-    """Some of its keys stand in files of other streams too."""
-    generation: int = 0
-    """Of the store when this was gathered."""
-    size: int = 0
-    """Bytes of its files."""
-
-    @property
-    def is_simple(self) -> bool:
-        """The facts of its only file are its facts."""
-        return len(self.file_ids) == 1 and not self.shares
-
-
-class Settled(Struct, frozen=True, kw_only=True):
-    """A stream with its facts; without any, those of its only file hold."""
-
-    stream: StreamFiles
-    facts: bytes | None = None
-    prompts_at: tuple[str, ...] | None = None
-    asked: str | None = None
-    """What its first own prompt begins with."""
-
-
-class Pieces(Struct, frozen=True, kw_only=True):
-    """The files of a stream as kept."""
-
-    pieces: tuple[tuple[str, Part, tuple[bytes, ...]], ...]
-    elsewhere: frozenset[int]
-
-
-def unsettled(connection: Connection) -> list[StreamFiles]:
+def list_unsettled(connection: Connection) -> list[StreamFiles]:
     """All streams that changed files belong to, or share keys with."""
     if connection.execute(select(files.c.id).where(files.c.is_settled.is_(False)).limit(1)).first() is None:
         return []
-    adopt(connection)
+    adopt_sub_agents(connection)
     changed = connection.execute(
         select(files.c.id, files.c.agent, files.c.stream).where(files.c.is_settled.is_(False))
     ).all()
     current = connection.execute(GENERATION).scalar_one()
-    index(connection, {row.id for row in changed})
+    index_keys(connection, {row.id for row in changed})
     touched = {(row.agent, row.stream) for row in changed}
-    touched |= {(row.agent, row.stream) for row in rows_of(connection, near(connection, {row.id for row in changed}))}
-    found = members(connection, touched)
+    touched |= {
+        (row.agent, row.stream)
+        for row in load_file_rows(connection, find_sharing_files(connection, {row.id for row in changed}))
+    }
+    found = group_by_stream(connection, touched)
     owner = {file_id: name for name, ids in found.items() for file_id in ids}
-    shares = {owner[a] for a, b in shared_files(connection, set(owner)) if owner[a] != owner.get(b)}
+    shares = {owner[a] for a, b in find_shared_files(connection, set(owner)) if owner[a] != owner.get(b)}
     return [
-        without_needless_join(
+        drop_needless_join(
             connection,
             StreamFiles(agent=name[0], id=name[1], file_ids=tuple(ids), shares=name in shares, generation=current),
         )
@@ -105,18 +73,18 @@ def unsettled(connection: Connection) -> list[StreamFiles]:
     ]
 
 
-def without_needless_join(connection: Connection, stream: StreamFiles) -> StreamFiles:
+def drop_needless_join(connection: Connection, stream: StreamFiles) -> StreamFiles:
     """A stream of one file that owns all that others copied from it needs no joining."""
     if not stream.shares or len(stream.file_ids) > 1:
         return stream
-    rows = rows_of(connection, stream.file_ids)
-    return stream if owned_elsewhere(connection, stream, rows) else replace(stream, shares=False)
+    rows = load_file_rows(connection, stream.file_ids)
+    return stream if find_foreign_keys(connection, stream, rows) else replace(stream, shares=False)
 
 
-def index(connection: Connection, ids: set[int]) -> None:
+def index_keys(connection: Connection, ids: set[int]) -> None:
     """Make the keys of changed files findable: all at once and in order, since keys are as good as random."""
     rows: list[tuple[int, int, int]] = []
-    for some in portions(ids):
+    for some in split_values(sorted(ids)):
         connection.execute(delete(keys).where(keys.c.file_id.in_(some)))
         for file_id, packed in connection.execute(select(files.c.id, files.c.packed_keys).where(files.c.id.in_(some))):
             pairs = iter(array("q", packed))
@@ -125,31 +93,31 @@ def index(connection: Connection, ids: set[int]) -> None:
         add_many(connection, keys, sorted(rows))
 
 
-def members(connection: Connection, names: set[Name]) -> dict[Name, list[int]]:
+def group_by_stream(connection: Connection, names: set[StreamName]) -> dict[StreamName, list[int]]:
     """The files of streams."""
     of_stream = select(files.c.id, files.c.agent, files.c.stream).where(files.c.stream != "").order_by(files.c.id)
     if len(names) <= FEW:
         named = [and_(files.c.agent == agent, files.c.stream == stream) for agent, stream in sorted(names)]
         of_stream = of_stream.where(or_(false(), *named))
-    found: dict[Name, list[int]] = {}
+    found: dict[StreamName, list[int]] = {}
     for row in connection.execute(of_stream):
         if (row.agent, row.stream) in names:
             found.setdefault((row.agent, row.stream), []).append(row.id)
     return found
 
 
-def near(connection: Connection, ids: set[int]) -> set[int]:
+def find_sharing_files(connection: Connection, ids: set[int]) -> set[int]:
     """Files that hold a key which one of these files holds too."""
-    return {other for _, other in shared_files(connection, ids)}
+    return {other for _, other in find_shared_files(connection, ids)}
 
 
-def files_of(connection: Connection, agent: str, id: str) -> StreamFiles:
+def find_stream_files(connection: Connection, agent: str, id: str) -> StreamFiles:
     """All files of one stream."""
     found = connection.execute(select(files.c.id).where(files.c.agent == agent, files.c.stream == id)).scalars()
     return StreamFiles(agent=agent, id=id, file_ids=tuple(sorted(found)), shares=True)
 
 
-def adopt(connection: Connection) -> None:
+def adopt_sub_agents(connection: Connection) -> None:
     """Give sub-agents of sub-agents to the stream at the root."""
     subs = connection.execute(
         select(files.c.id, files.c.agent, files.c.stream, files.c.by, files.c.is_settled).where(files.c.by != "")
@@ -166,38 +134,36 @@ def adopt(connection: Connection) -> None:
             stream = above
         if stream != row.stream:
             connection.execute(update(files).where(files.c.id == row.id).values(stream=stream, is_settled=False))
-            leave(connection, row.agent, row.stream)
+            leave_stream(connection, row.agent, row.stream)
 
 
-def shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
+def find_shared_files(connection: Connection, ids: set[int]) -> set[tuple[int, int]]:
     """Pairs of files that hold a same key, the first of them among `ids`."""
     other = keys.alias()
     pairs = select(keys.c.file_id, other.c.file_id).join(other, keys.c.key == other.c.key).distinct()
     pairs = pairs.where(keys.c.file_id != other.c.file_id)
     found: set[tuple[int, int]] = set()
-    for some in portions(ids):
+    for some in split_values(sorted(ids)):
         found.update((a, b) for a, b in connection.execute(pairs.where(keys.c.file_id.in_(some))))
     return found
 
 
-def rows_of(connection: Connection, ids: Iterable[int]) -> list[Any]:
+def load_file_rows(connection: Connection, ids: Iterable[int]) -> list[Any]:
     """Path, stream and part of files."""
     columns = (files.c.id, files.c.path, files.c.agent, files.c.stream, files.c.part)
-    return [row for some in portions(ids) for row in connection.execute(select(*columns).where(files.c.id.in_(some)))]
+    return [
+        row
+        for some in split_values(sorted(ids))
+        for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
+    ]
 
 
-def portions(ids: Iterable[int]) -> list[list[int]]:
-    """Ids in lists that a statement can take."""
-    listed = sorted(ids)
-    return [listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE)]
-
-
-def pieces(connection: Connection, wanted: Sequence[StreamFiles]) -> list[Pieces]:
+def load_pieces(connection: Connection, wanted: Sequence[StreamFiles]) -> list[StreamPieces]:
     """The files of each stream, and the keys that other streams own."""
     ids = [file_id for stream in wanted for file_id in stream.file_ids]
-    rows = {row.id: row for row in rows_of(connection, ids)}
+    rows = {row.id: row for row in load_file_rows(connection, ids)}
     bodies: dict[int, list[bytes]] = {file_id: [] for file_id in rows}
-    for some in portions(rows):
+    for some in split_values(sorted(rows)):
         for file_id, body in connection.execute(
             select(turns.c.file_id, turns.c.body).where(turns.c.file_id.in_(some)).order_by(turns.c.file_id, turns.c.n)
         ):
@@ -206,26 +172,26 @@ def pieces(connection: Connection, wanted: Sequence[StreamFiles]) -> list[Pieces
     for stream in wanted:
         mine = [rows[file_id] for file_id in stream.file_ids if file_id in rows]
         found.append(
-            Pieces(
+            StreamPieces(
                 pieces=tuple((row.path, PART(row.part), tuple(bodies[row.id])) for row in mine),
-                elsewhere=owned_elsewhere(connection, stream, mine) if stream.shares else frozenset(),
+                elsewhere=find_foreign_keys(connection, stream, mine) if stream.shares else frozenset(),
             )
         )
     return found
 
 
-def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]) -> frozenset[int]:
+def find_foreign_keys(connection: Connection, stream: StreamFiles, rows: list[Any]) -> frozenset[int]:
     """Keys of the stream's files that a file of another stream owns."""
     other = keys.alias()
     pairs = select(keys.c.key, keys.c.file_id, keys.c.weight, other.c.file_id, other.c.weight)
     pairs = pairs.join(other, keys.c.key == other.c.key)
     mine = set(stream.file_ids)
     found: list[tuple[int, tuple[int, int], tuple[int, int]]] = []
-    for some in portions(mine):
+    for some in split_values(sorted(mine)):
         for key, here, weight, there, its_weight in connection.execute(pairs.where(keys.c.file_id.in_(some))):
             if there not in mine:
                 found.append((key, (-weight, here), (-its_weight, there)))
-    files_there = rows_of(connection, {there for _, _, (_, there) in found})
+    files_there = load_file_rows(connection, {there for _, _, (_, there) in found})
     rank = {row.id: precedence(row.path, PART(row.part)) for row in (*rows, *files_there)}
     best: dict[int, tuple[int, Precedence]] = {}
     for key, (weight, here), _ in found:
@@ -234,7 +200,25 @@ def owned_elsewhere(connection: Connection, stream: StreamFiles, rows: list[Any]
     return frozenset(key for key, _, (weight, there) in found if (weight, rank[there]) < best[key])
 
 
-def leave(connection: Connection, agent: str, stream: str) -> None:
+def group_files(connection: Connection, query: Select[Any]) -> list[StreamFiles]:
+    """Rows of `FILES` as the streams they belong to."""
+    found = []
+    for name, rows in groupby(connection.execute(query.order_by(*NAME, files.c.id)), lambda row: (row.agent, row.id)):
+        of_stream = list(rows)
+        found.append(
+            StreamFiles(
+                agent=name[0],
+                id=name[1],
+                file_ids=tuple(row.file_id for row in of_stream),
+                shares=of_stream[0].shares,
+                generation=of_stream[0].generation,
+                size=sum(row.size for row in of_stream),
+            )
+        )
+    return found
+
+
+def leave_stream(connection: Connection, agent: str, stream: str) -> None:
     """A file left a stream: its other files are put together anew; without any, it is no stream any more."""
     there = and_(files.c.agent == agent, files.c.stream == stream)
     connection.execute(update(files).where(there).values(is_settled=False))
@@ -242,7 +226,7 @@ def leave(connection: Connection, agent: str, stream: str) -> None:
     connection.execute(delete(streams).where(streams.c.agent == agent, streams.c.id == stream, empty))
 
 
-def settle(connection: Connection, settled: list[Settled]) -> bool:
+def save_streams(connection: Connection, settled: Sequence[SettledStream]) -> bool:
     """Write the rows of streams anew and mark their files as settled, if no file was kept meanwhile."""
     if any(one.stream.generation != connection.execute(GENERATION).scalar_one() for one in settled[:1]):
         return False
@@ -250,24 +234,24 @@ def settle(connection: Connection, settled: list[Settled]) -> bool:
     ids = [file_id for one in settled for file_id in one.stream.file_ids]
     rows = {
         row.id: row
-        for some in portions(ids)
+        for some in split_values(sorted(ids))
         for row in connection.execute(select(*columns).where(files.c.id.in_(some)))
     }
     written = [
-        stream_row(one, [rows[file_id] for file_id in one.stream.file_ids if file_id in rows]) for one in settled
+        build_stream_row(one, [rows[file_id] for file_id in one.stream.file_ids if file_id in rows]) for one in settled
     ]
     if not written:
         return True
-    write(connection, written)
-    for some in portions(ids):
+    replace_streams(connection, written)
+    for some in split_values(sorted(ids)):
         connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=True))
     return True
 
 
-def write(connection: Connection, rows: list[dict[str, object]]) -> None:
+def replace_streams(connection: Connection, rows: list[dict[str, object]]) -> None:
     """Put rows of streams in place of those that are there; their segments stay, but must be cut anew."""
     names = {(str(row["agent"]), str(row["id"])): row for row in rows}
-    there = {tuple(row) for row in connection.execute(select(*NAME).where(among(names, *NAME)))}
+    there = {tuple(row) for row in connection.execute(select(*NAME).where(match_names(names, *NAME)))}
     new = [row for name, row in names.items() if name not in there]
     old = [row | {"its_agent": name[0], "its_id": name[1]} for name, row in names.items() if name in there]
     if new:
@@ -277,7 +261,7 @@ def write(connection: Connection, rows: list[dict[str, object]]) -> None:
         connection.execute(DROP_CUT, [{"its_agent": row["agent"], "its_id": row["id"]} for row in old])
 
 
-def stream_row(settled: Settled, rows: list[Any]) -> dict[str, object]:
+def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, object]:
     """The columns of a stream."""
     parts = {row.id: PART(row.part) for row in rows}
     first = min(rows, key=lambda row: (row.gone_at is not None, precedence(row.path, parts[row.id])))

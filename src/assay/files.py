@@ -1,0 +1,33 @@
+"""Files and folders: written whole or not at all, named by their paths."""
+
+import os
+import secrets
+from pathlib import Path
+
+PRIVATE = 0o600
+
+
+def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
+    """Write a file so that it is there whole or not at all, even when the power fails.
+
+    What was there stays until the new content is complete; `mode` holds as far as the process's umask allows it.
+    """
+    beside = path.with_name(f".assay.{secrets.token_hex(8)}.part")
+    try:
+        with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:  # noqa: PTH123
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def to_folder_prefix(folder: str) -> str:
+    """The beginning of every path in a folder."""
+    return folder.rstrip("/") + "/"

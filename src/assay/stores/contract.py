@@ -1,0 +1,349 @@
+"""What a store holds and must be able to do; all that the rest of the project knows of one.
+
+A store has six parts, each with its own methods. What holds for all of them:
+
+- A method that saves does so in one transaction: after it, all is there, and after a crash or an error, nothing.
+  What several processes do at the same time ends as if they had taken turns.
+- What goes wrong with the store itself (no permission, no space, a newer version) is raised as `StoreError`, with
+  what to do about it.
+- Bytes and texts come back exactly as they were given; a store does not look into what is called `bytes` here.
+- `roots` are absolute paths: a file is meant if it lies at or below one of them. `None` means all files, an empty
+  sequence none.
+- `since` and `until` are ISO 8601 times, `project` an absolute folder or a word in its path; empty means any.
+- The generation of a store is a number that grows whenever a file is saved: what was worked out from older files is
+  refused, and worked out again.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.llm.contract import ModelCall, QuestionResult
+from assay.types import Corrected, Known, Part, Scanned, Segment, Summary
+
+StreamName = tuple[str, str]
+"""Agent and id of a stream; also of a session, by the id of its first segment."""
+
+
+class StreamFiles(Struct, frozen=True, kw_only=True):
+    """The files of a stream, and whether it must be joined from them."""
+
+    agent: str
+    id: str
+    file_ids: tuple[int, ...]
+    shares: bool
+    """Some of its keys stand in files of other streams too."""
+    generation: int = 0
+    """Of the store when this was gathered."""
+    size: int = 0
+    """Bytes of its files."""
+
+    @property
+    def is_simple(self) -> bool:
+        """The facts of its only file are its facts."""
+        return len(self.file_ids) == 1 and not self.shares
+
+
+class StreamPieces(Struct, frozen=True, kw_only=True):
+    """What is stored of a stream's files, and what in them belongs to another stream."""
+
+    pieces: tuple[tuple[str, Part, tuple[bytes, ...]], ...]
+    """Of each file its path, what it says of the stream, and its encoded turns in order."""
+    elsewhere: frozenset[int]
+    """Keys that a file of another stream owns.
+
+    The owner of a key is the file in which it is most complete, among equals the one that comes first by
+    `assay.sessions.join.precedence`. So it depends only on which files there are, not on the order of reading.
+    """
+
+
+class SettledStream(Struct, frozen=True, kw_only=True):
+    """A stream with its facts; without any, those of its only file hold."""
+
+    stream: StreamFiles
+    facts: bytes | None = None
+    prompts_at: tuple[str, ...] | None = None
+    asked: str | None = None
+    """What its first own prompt begins with."""
+
+
+class FileTally(Struct, frozen=True, kw_only=True):
+    """What reading one file gave, in numbers."""
+
+    path: str
+    source: str
+    """Empty for a file that is no transcript."""
+    agent: str
+    lines_read: int
+    lines_skipped: int
+    part: Part | None
+    unknown: dict[str, int]
+    """How many records of each unknown kind stand in it."""
+    mtime_ns: int
+    is_gone: bool
+
+
+class StoredSegment(Struct, frozen=True, kw_only=True):
+    """A segment of a stream and what was judged of it."""
+
+    segment: Segment
+    n: int
+    input: str
+    """Hash of all that was looked at; empty for what should be judged again."""
+    turns: tuple[str, ...] = ()
+    """Ids of its turns, 12 hexadecimal digits each."""
+    judged: bytes = b""
+    """JSON; empty for what is stored already under the same input."""
+    branch: str = ""
+
+
+class CutStream(Struct, frozen=True, kw_only=True):
+    """A stream with the segments it was cut into."""
+
+    agent: str
+    stream: str
+    generation: int
+    """Of the stream when its turns were read."""
+    version: str
+    """Of all that decides where it is cut and what is judged; empty for what should be judged again."""
+    branch: str
+    segments: tuple[StoredSegment, ...]
+
+    @property
+    def name(self) -> StreamName:
+        return self.agent, self.stream
+
+
+class JoinedSession(Struct, frozen=True, kw_only=True):
+    """A session of several segments, judged as one."""
+
+    agent: str
+    id: str
+    input: str
+    judged: bytes
+
+
+class Fate(Struct, frozen=True, kw_only=True):
+    """What is known of the lines of one session."""
+
+    agent: str
+    id: str
+    input: str = ""
+    """Hash of its lines, of the repository and of the rules."""
+    seen: str = ""
+    """What of the repository was looked at, and on which day."""
+    final_at: int | None = None
+    """From this time on, in seconds, it can't turn any more."""
+    found: bytes = b""
+    is_told: bool = False
+    """The last report said that it crushed."""
+
+    @property
+    def name(self) -> StreamName:
+        return self.agent, self.id
+
+
+class QuestionBatch(Struct, frozen=True, kw_only=True):
+    """Questions that were handed over together and are answered in time."""
+
+    id: str
+    backend: str
+    at: str
+    keys: tuple[str, ...]
+
+
+class RemoteProject(Struct, frozen=True, kw_only=True):
+    """A project on a server: many projects share a host."""
+
+    host: str
+    project: str
+
+
+class WrittenTally(Struct, frozen=True, kw_only=True):
+    """How many scores were written to a project, and when the last of them."""
+
+    scores: int
+    last_at: str
+
+
+class TranscriptStore(Protocol):
+    """Files that were read, their turns, and the streams they make."""
+
+    def find_files(self, roots: Sequence[str]) -> dict[str, Known]:
+        """Files that were read before, by path; those that are gone too."""
+
+    def load_file(self, known: Known, path: str) -> Scanned:
+        """All that is stored of a file, to go on reading it."""
+
+    def save_file(self, found: Scanned, before: Known | None) -> bool:
+        """Save what was read of a file: all of it, or what is new where the reading `is_continued`.
+
+        `before` is what the reading began with. `False`, and nothing saved, where somebody else saved a reading of
+        the same file meanwhile.
+        """
+
+    def mark_gone(self, ids: Iterable[int], gone: bool) -> None:
+        """Note that files vanished, or are back; what was read of them stays."""
+
+    def list_tallies(self, roots: Sequence[str]) -> list[FileTally]:
+        """Lines read and skipped, versions and unknown records of each file, by path."""
+
+    def list_skips(self, roots: Sequence[str]) -> list[tuple[str, int, str]]:
+        """Path, line and reason of every skip in files that are there; line 0 is the whole file."""
+
+    def list_unsettled(self) -> list[StreamFiles]:
+        """Streams whose files changed since they were settled, or that share keys with such a file.
+
+        Files of sub-agents of sub-agents belong to the stream at the root.
+        """
+
+    def save_streams(self, settled: Sequence[SettledStream]) -> bool:
+        """Settle streams that `list_unsettled` named; `False`, and nothing saved, where a file was saved since."""
+
+    def load_pieces(self, streams: Sequence[StreamFiles]) -> list[StreamPieces]:
+        """The turns of each of these streams."""
+
+    def load_stream(self, agent: str, id: str) -> StreamPieces:
+        """The turns of one stream, by its name."""
+
+    def list_stream_files(self, names: Iterable[StreamName]) -> list[StreamFiles]:
+        """The files of those streams that are there and settled, by name."""
+
+    def list_without_facts(self, roots: Sequence[str] | None, prefix: str = "") -> list[StreamName]:
+        """Streams whose facts nobody asked for yet; with a prefix, those whose id begins so."""
+
+    def save_facts(self, established: Sequence[tuple[StreamName, bytes]]) -> None:
+        """Save the facts of streams that have none."""
+
+    def list_streams(
+        self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
+    ) -> list[Summary]:
+        """Streams, oldest first. One that was pulled from Langfuse and is there as a transcript too is left out."""
+
+    def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
+        """How many streams `list_streams` would list."""
+
+
+class SessionStore(Protocol):
+    """How streams are cut, and what was judged of their segments."""
+
+    def list_uncut(
+        self, version: str, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+    ) -> list[StreamFiles]:
+        """Streams that are not cut in this version, or changed since."""
+
+    def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
+        """The inputs under which judgements are stored, by stream."""
+
+    def save_cuts(self, cuts: Sequence[CutStream]) -> set[StreamName]:
+        """Save how streams are cut, in place of how they were; gives the names of those that were saved.
+
+        Left out are streams that changed since their turns were read (another `generation`), and those with a
+        segment that has no judgement of its own and none stored under its input.
+        """
+
+    def list_segments(self, roots: Sequence[str] | None) -> list[StoredSegment]:
+        """The segments of all streams below the paths, by stream and number."""
+
+    def find_segments(self, ids: Iterable[str]) -> list[Segment]:
+        """The segments with these ids, in order of time."""
+
+    def load_joined(self, names: Iterable[StreamName]) -> dict[StreamName, JoinedSession]:
+        """Those sessions of several segments that are stored, by name."""
+
+    def save_joined(self, sessions: Sequence[JoinedSession]) -> None:
+        """Save sessions of several segments, in place of those that began with the same one."""
+
+    def save_last_report(self, how: bytes) -> None:
+        """Save how a report was made, in place of the one before."""
+
+    def load_last_report(self) -> bytes:
+        """How the last report was made; empty where there is none."""
+
+
+class CorrectionStore(Protocol):
+    """What people said of sessions: only ever added to, and never dropped."""
+
+    def load_corrections(self) -> list[Corrected]:
+        """All corrections, in the order in which they were made."""
+
+    def save_correction(self, correction: Corrected, stream: StreamName | None = None) -> None:
+        """Add a correction; the stream in which it splits a segment must be cut anew."""
+
+
+class ReworkStore(Protocol):
+    """What became of sessions' lines, as far as it was looked for, and what people were last told of it."""
+
+    def load_fates(self, names: Iterable[StreamName]) -> dict[StreamName, Fate]:
+        """What is stored of these sessions, by name."""
+
+    def save_fates(self, fates: Sequence[Fate]) -> None:
+        """Save fates in place of what was stored of the same sessions."""
+
+
+class AnswerStore(Protocol):
+    """What models answered and what it cost: saved at once, so that nothing is paid for twice."""
+
+    def load_answers(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
+        """What became of these questions, as far as they were answered, or never will be; without their calls."""
+
+    def save_answer(self, asked: QuestionResult, backend: str) -> None:
+        """Save an answer with the calls it took; of a question that may be answered later, the calls alone."""
+
+    def list_calls(self) -> list[ModelCall]:
+        """Every call that was ever made, in order."""
+
+    def list_batches(self, backend: str) -> list[QuestionBatch]:
+        """Batches of a backend that were handed over and not yet collected."""
+
+    def save_batch(self, batch: QuestionBatch) -> None:
+        """Note a batch before anybody waits for it."""
+
+    def drop_batches(self, ids: Sequence[str]) -> None:
+        """Forget batches whose answers are saved, or lost."""
+
+
+class WrittenStore(Protocol):
+    """Scores that were seen on a server: saved as soon as each is read back, so that none is sent twice."""
+
+    def load_digests(self, project: RemoteProject, ids: Iterable[str]) -> dict[str, str]:
+        """Digests of those scores that are known to be there, by their ids."""
+
+    def save_digest(self, project: RemoteProject, id: str, digest: str, at: str) -> None:
+        """Note that a score is there as its digest says, in place of what was noted of it before."""
+
+    def count_scores(self, project: RemoteProject) -> WrittenTally:
+        """How many scores are known to be there."""
+
+
+class Store(Protocol):
+    """An open store."""
+
+    where: str
+    """What people call the place it is kept in, such as a path."""
+    transcripts: TranscriptStore
+    sessions: SessionStore
+    corrections: CorrectionStore
+    rework: ReworkStore
+    answers: AnswerStore
+    written: WrittenStore
+
+    def count_bytes(self) -> int:
+        """How much room it takes, as far as that is known."""
+
+    def close(self) -> None:
+        """Let go of it; nothing else may be called after."""
+
+
+class StoreModule(Protocol):
+    """What a module or package in this room offers."""
+
+    SCHEMES: tuple[str, ...]
+    """The beginnings of URLs, up to `://`, that name a store of this kind."""
+
+    def open_store(self, url: str) -> Store:
+        """The store at a URL, made or brought up to date where needed."""
+
+    def has_store(self, url: str) -> bool:
+        """Whether there is a store at a URL; looking makes none."""

@@ -1,0 +1,218 @@
+"""How streams are cut, what was judged of sessions and corrected by people, and what became of their lines, in SQL."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from sqlalchemy import Connection, and_, delete, insert, select, update
+
+from assay.sessions.linking import order
+from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles, StreamName
+from assay.stores.sql.database import Database, add_many, split_values
+from assay.stores.sql.schema import corrections, cuts, generation, joined, remembered, rework, segments, streams
+from assay.stores.sql.selection import match_names, match_streams
+from assay.stores.sql.stream_settling import COUNT_UP, DROP_CUT, FILES, NAME, group_files
+from assay.types import Corrected, Segment
+
+PACK = msgspec.msgpack.Encoder().encode
+SEGMENT = msgspec.msgpack.Decoder(Segment).decode
+REPORT = "report"
+ID_BYTES = 6
+
+OF = (segments.c.agent, segments.c.stream)
+
+
+class SqlSessions:
+    """Keeps cuts, segments and judgements."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def list_uncut(
+        self, version: str, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+    ) -> list[StreamFiles]:
+        is_cut = and_(cuts.c.agent == streams.c.agent, cuts.c.stream == streams.c.id, cuts.c.version == version)
+        query = FILES.outerjoin(cuts, is_cut).where(
+            cuts.c.agent.is_(None), *match_streams(roots, since, until, project)
+        )
+        with self.database.reading() as connection:
+            return group_files(connection, query)
+
+    def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
+        found: dict[StreamName, set[str]] = {}
+        with self.database.reading() as connection:
+            for some in split_values(list(names)):
+                for agent, stream, hashed in connection.execute(
+                    select(*OF, segments.c.input).where(match_names(some, *OF), segments.c.input != "")
+                ):
+                    found.setdefault((agent, stream), set()).add(hashed)
+        return {name: frozenset(inputs) for name, inputs in found.items()}
+
+    def save_cuts(self, found: Sequence[CutStream]) -> set[StreamName]:
+        with self.database.writing() as connection:
+            names = [one.name for one in found]
+            current = {
+                (row.agent, row.id): row.generation
+                for row in connection.execute(select(*NAME, streams.c.generation).where(match_names(names, *NAME)))
+            }
+            before = load_judged(connection, [one.name for one in found if is_reusing(one)])
+            fresh = [
+                one
+                for one in found
+                if current.get(one.name) == one.generation
+                and all(part.judged or (*one.name, part.input) in before for part in one.segments)
+            ]
+            replace_cuts(connection, fresh, before)
+        return {one.name for one in fresh}
+
+    def list_segments(self, roots: Sequence[str] | None) -> list[StoredSegment]:
+        query = (
+            select(segments, cuts.c.branch)
+            .join(cuts, and_(cuts.c.agent == segments.c.agent, cuts.c.stream == segments.c.stream))
+            .join(streams, and_(streams.c.agent == segments.c.agent, streams.c.id == segments.c.stream))
+            .where(*match_streams(roots))
+        )
+        with self.database.reading() as connection:
+            return [
+                StoredSegment(
+                    segment=SEGMENT(row.segment),
+                    n=row.n,
+                    input=row.input,
+                    turns=unpack_ids(row.turns),
+                    judged=row.judged,
+                    branch=row.branch,
+                )
+                for row in connection.execute(query.order_by(*OF, segments.c.n))
+            ]
+
+    def find_segments(self, ids: Iterable[str]) -> list[Segment]:
+        query = select(segments.c.segment)
+        with self.database.reading() as connection:
+            found = [
+                SEGMENT(row.segment)
+                for some in split_values(sorted(set(ids)))
+                for row in connection.execute(query.where(segments.c.id.in_(some)))
+            ]
+        return sorted(found, key=order)
+
+    def load_joined(self, names: Iterable[StreamName]) -> dict[StreamName, JoinedSession]:
+        with self.database.reading() as connection:
+            return {
+                (row.agent, row.id): JoinedSession(agent=row.agent, id=row.id, input=row.input, judged=row.judged)
+                for some in split_values(sorted(names))
+                for row in connection.execute(select(joined).where(match_names(some, joined.c.agent, joined.c.id)))
+            }
+
+    def save_joined(self, sessions: Sequence[JoinedSession]) -> None:
+        with self.database.writing() as connection:
+            for some in split_values([(one.agent, one.id) for one in sessions]):
+                connection.execute(delete(joined).where(match_names(some, joined.c.agent, joined.c.id)))
+            add_many(connection, joined, [(one.agent, one.id, one.input, one.judged) for one in sessions])
+
+    def save_last_report(self, how: bytes) -> None:
+        with self.database.writing() as connection:
+            connection.execute(delete(remembered))
+            connection.execute(insert(remembered).values(name=REPORT, value=how))
+
+    def load_last_report(self) -> bytes:
+        with self.database.reading() as connection:
+            found: bytes | None = connection.execute(select(remembered.c.value)).scalar()
+        return found or b""
+
+
+class SqlCorrections:
+    """Keeps what people said."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def load_corrections(self) -> list[Corrected]:
+        with self.database.reading() as connection:
+            return [
+                Corrected(kind=row.kind, turn=row.turn, into=row.into, title=row.title, at=row.at)
+                for row in connection.execute(select(corrections).order_by(corrections.c.id))
+            ]
+
+    def save_correction(self, correction: Corrected, stream: StreamName | None = None) -> None:
+        with self.database.writing() as connection:
+            connection.execute(insert(corrections).values(msgspec.structs.asdict(correction)))
+            if stream:
+                connection.execute(COUNT_UP)
+                connection.execute(
+                    update(streams)
+                    .where(streams.c.agent == stream[0], streams.c.id == stream[1])
+                    .values(generation=select(generation.c.n).scalar_subquery())
+                )
+                connection.execute(DROP_CUT, {"its_agent": stream[0], "its_id": stream[1]})
+
+
+class SqlRework:
+    """Keeps the fates of sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def load_fates(self, names: Iterable[StreamName]) -> dict[StreamName, Fate]:
+        with self.database.reading() as connection:
+            return {
+                (row.agent, row.id): Fate(
+                    agent=row.agent,
+                    id=row.id,
+                    input=row.input,
+                    seen=row.seen,
+                    final_at=row.final_at,
+                    found=row.found,
+                    is_told=row.is_told,
+                )
+                for some in split_values(sorted(names))
+                for row in connection.execute(select(rework).where(match_names(some, rework.c.agent, rework.c.id)))
+            }
+
+    def save_fates(self, fates: Sequence[Fate]) -> None:
+        if not fates:
+            return
+        with self.database.writing() as connection:
+            for some in split_values([one.name for one in fates]):
+                connection.execute(delete(rework).where(match_names(some, rework.c.agent, rework.c.id)))
+            rows = [(*one.name, one.input, one.seen, one.final_at, one.found, one.is_told) for one in fates]
+            add_many(connection, rework, rows)
+
+
+def is_reusing(cut: CutStream) -> bool:
+    """Whether some of its segments are judged already."""
+    return not all(one.judged for one in cut.segments)
+
+
+def load_judged(connection: Connection, names: Sequence[StreamName]) -> dict[tuple[str, str, str], bytes]:
+    """What was judged of the segments of streams, by stream and input."""
+    query = select(*OF, segments.c.input, segments.c.judged)
+    return {
+        (row.agent, row.stream, row.input): row.judged
+        for some in split_values(names)
+        for row in connection.execute(query.where(match_names(some, *OF)))
+    }
+
+
+def replace_cuts(connection: Connection, found: Sequence[CutStream], before: dict[tuple[str, str, str], bytes]) -> None:
+    """Put segments in place of those that are there."""
+    if not found:
+        return
+    names = [one.name for one in found]
+    connection.execute(delete(segments).where(match_names(names, *OF)))
+    connection.execute(delete(cuts).where(match_names(names, cuts.c.agent, cuts.c.stream)))
+    rows = [
+        (*one.name, part.n, part.segment.id, part.input, PACK(part.segment), pack_ids(part.turns), judged)
+        for one in found
+        for part in one.segments
+        for judged in [part.judged or before[(*one.name, part.input)]]
+    ]
+    if rows:
+        add_many(connection, segments, rows)
+    add_many(connection, cuts, [(*one.name, one.version, one.branch) for one in found])
+
+
+def pack_ids(ids: Iterable[str]) -> bytes:
+    return b"".join(bytes.fromhex(one) for one in ids)
+
+
+def unpack_ids(ids: bytes) -> tuple[str, ...]:
+    return tuple(ids[n : n + ID_BYTES].hex() for n in range(0, len(ids), ID_BYTES))
