@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 PRIVATE = 0o600
@@ -21,11 +22,12 @@ def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with suppress(PermissionError):  # a folder that may be written to, but not listed
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def to_folder_prefix(folder: str) -> str:

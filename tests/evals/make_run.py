@@ -18,6 +18,7 @@ from assay.evals.kept import Decided, Finished
 from assay.evals.launching import Ended
 from assay.evals.trials import Record, pretty, put
 from assay.evals.types import Comparison, Design, Rule, Trial
+from assay.files import write_atomically
 from tests.evals.make_trials import arms
 
 WORSE, BETTER = [[0] * 5] * 6, [[1] * 5] * 6
@@ -67,7 +68,7 @@ class MadeRun:
             tasks=tasks, arms={arm: lock.pinned(one, "2.1.0") for arm, one in loaded.items()}, sandbox="plain",
             assay="0", more=kept.pins(decided),
         )  # fmt: skip
-        paths.write(self.folder / paths.LOCK, pretty(held))
+        write_atomically(self.folder / paths.LOCK, pretty(held))
         trials = [self.trial(one, tasks, loaded) for one in (*baseline, *candidate)]
         sides = [[one for one in trials if one.arm == arm] for arm in ("baseline", "candidate")]
         kept.keep(self.folder, compare(sides[0], sides[1], decided.thresholds, planned, rule))

@@ -101,9 +101,8 @@ RULES: dict[str, Rule] = {
     "kept summaries, pieces and skips are fetched": Rule(
         lists_streams,
         {
-            "pipeline/scan.py": "establishes the facts of streams",
             "pipeline/health.py": "counts streams; skips go through reading.skips",
-            "pipeline/scan.py": "counts kinds of skips, without their particulars",
+            "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
             "cli/streams.py": "through reading.summary and reading.skips",
             "cli/show.py": "through reading.summary and reading.readable",
         },
@@ -142,13 +141,11 @@ RULES: dict[str, Rule] = {
     "files are written": Rule(
         writes,
         {
-            "files.py": "whole or not at all, for whoever is named here",
-            "cli/saving.py": "-o",
+            "files.py": "reports (-o), runs, and pulled sessions, each whole or not at all",
             "cli/evaluating.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",
             "cli/program.py": "the null device",
             "stores": "the store, for its owner alone",
-            "langfuse/pulling.py": "sessions as they were pulled, for their owner alone; scanned like any transcript",
             "git/repo.py": "ids of commits, in a file without a name",
         },
     ),

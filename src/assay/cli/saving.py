@@ -1,7 +1,6 @@
 """`-o FILE`: a report in a file, in the format that its ending names."""
 
 import os
-import secrets
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.errors import BadInput
+from assay.files import write_atomically
 from assay.reports import markdown, table
 from assay.reports.safe import encoded
 from assay.scores.report import Report
@@ -53,15 +53,8 @@ def save(report: Report, zone: tzinfo, target: Path) -> None:
 
 
 def write(content: bytes, target: Path) -> None:
-    """Write the file whole or not at all: what was there stays until the new one is complete, and its mode holds."""
-    beside = target.with_name(f".assay.{secrets.token_hex(8)}.part")
+    """Write the file whole or not at all; the mode of one that was there holds."""
     try:
-        mode = target.stat().st_mode & 0o777 if target.is_file() else 0o666
-        try:
-            with open(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:  # noqa: PTH123
-                file.write(content)
-            os.replace(beside, target)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_atomically(target, content, target.stat().st_mode & 0o777 if target.is_file() else 0o666)
     except OSError as error:
         raise BadInput(f"-o {target}: can't be written: {error.strerror or error}") from None

@@ -11,6 +11,7 @@ from assay.evals import costs, ledger, lock, paths
 from assay.evals.lock import Lock
 from assay.evals.trials import Failure, Record, altered, failures
 from assay.evals.types import CheckResult, Comparison, Design, Rule, Thresholds, Trial
+from assay.files import write_atomically
 from assay.types.value import Row
 
 RESULT, COMPARISON = "result.json", "comparison.json"
@@ -54,12 +55,12 @@ class Kept(Row, frozen=True):
 
 def end(run: Path, finished: Finished) -> None:
     """Write down how a run ended."""
-    paths.write(run / RESULT, msgspec.json.format(msgspec.json.encode(finished), indent=1))
+    write_atomically(run / RESULT, msgspec.json.format(msgspec.json.encode(finished), indent=1))
 
 
 def keep(run: Path, comparison: Comparison) -> None:
     """Write down what came of it."""
-    paths.write(run / COMPARISON, msgspec.json.format(msgspec.json.encode(comparison), indent=1))
+    write_atomically(run / COMPARISON, msgspec.json.format(msgspec.json.encode(comparison), indent=1))
 
 
 def load(run: Path) -> Kept:

@@ -15,6 +15,7 @@ from assay.evals.fingerprint import Listing
 from assay.evals.sandbox import Sandbox
 from assay.evals.tasks import Suite
 from assay.evals.types import Arm
+from assay.files import write_atomically
 from assay.types.value import Row
 
 VERSION = 1
@@ -63,7 +64,7 @@ def held(run: Path, now: Lock) -> Lock:
     """Write the lock of a new run, or make sure that an old one is about the same things."""
     file = run / paths.LOCK
     if not file.exists():
-        paths.write(file, msgspec.json.format(msgspec.json.encode(now), indent=1))
+        write_atomically(file, msgspec.json.format(msgspec.json.encode(now), indent=1))
         return now
     before = load(run)
     changed = differences(before, now)

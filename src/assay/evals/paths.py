@@ -57,20 +57,6 @@ def next_attempt(folder: Path) -> Path:
     return made
 
 
-def write(file: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, even when the power fails."""
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as half:
-        half.write(content)
-        half.flush()
-        os.fsync(half.fileno())
-    os.replace(half.name, file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def scratch_home() -> Path:
     """The folder of all attempts' folders, which no agent sees but for its own; nobody else can put anything there."""
     home = Path(tempfile.gettempdir()) / f"assay-trials-{os.getuid()}"

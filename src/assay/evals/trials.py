@@ -24,6 +24,7 @@ from assay.evals.scene import OVER
 from assay.evals.tasks import Task
 from assay.evals.types import CheckResult, Cost, Trial
 from assay.evals.workspace import Unreadable, begin, changes, copy_tree, diff, entries, hand_over, remove
+from assay.files import write_atomically
 from assay.types import Turn
 from assay.types.value import Row
 
@@ -350,7 +351,7 @@ def attempt(job: Job, setting: Setting) -> Record | Failure:
 def put(run: Path, file: Path, content: bytes) -> None:
     """Write the record of an attempt that ended: first on the list, then in its place."""
     ledger.add(run, file, content)
-    paths.write(file, content)
+    write_atomically(file, content)
 
 
 def recorded(folder: Path, key: str) -> Record | None:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -11,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.errors import BadInput
+from assay.files import write_atomically
 from assay.http import AccessDenied, RemoteError
 from assay.langfuse.client import Client
 from assay.langfuse.observations import each_once, in_order
@@ -174,15 +174,7 @@ def written(path: Path, content: bytes) -> bool:
         if path.is_file() and path.read_bytes() == content:
             return False
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(prefix=".pull-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        write_atomically(path, content)
     except OSError as error:
         raise BadInput(f"{path}: can't be written: {error.strerror}; give another folder") from None
     return True
