@@ -1,20 +1,18 @@
-"""What the tests share: tiny transcripts as Claude Code writes them, and the program as a person runs it."""
+"""What the tests share: the program as a person runs it."""
 
 import ctypes
 import gc
 import importlib
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -29,7 +27,6 @@ from assay.sessions import speech
 from assay.sessions.redaction import Options, prepare
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
-BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -58,75 +55,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 # --- transcripts ------------------------------------------------------------------------------
-
-
-def stamp(seconds: float) -> str:
-    return (BEGAN + timedelta(seconds=seconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def record(kind: str, second: float, stream: str, **more: Any) -> dict[str, Any]:
-    common = {"sessionId": stream, "uuid": f"{stream}/{second}/{kind}", "timestamp": stamp(second)}
-    place = {"cwd": "/home/ada/loom", "gitBranch": "main", "version": "2.1.300", "isSidechain": False}
-    return {"type": kind, **common, **place, **more}
-
-
-def said(second: float, text: str = "weave the blue scarf", stream: str = "s1", **more: Any) -> dict[str, Any]:
-    return record("user", second, stream, message={"role": "user", "content": text}, **more)
-
-
-def replied(second: float, text: str = "woven", stream: str = "s1", **more: Any) -> dict[str, Any]:
-    message = {"id": f"m{second}/{stream}", "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": text}]}
-    return record("assistant", second, stream, message={**message, "usage": {"output_tokens": len(text)}}, **more)
-
-
-def called(second: float, command: str = "pytest -q", stream: str = "s1", **more: Any) -> dict[str, Any]:
-    block = {"type": "tool_use", "id": f"c{second}/{stream}", "name": "Bash", "input": {"command": command}}
-    message = {"id": f"m{second}/{stream}", "model": "claude-sonnet-4-5", "content": [block]}
-    usage = {"input_tokens": 10, "output_tokens": 5}
-    return record("assistant", second, stream, message={**message, "usage": usage}, **more)
-
-
-def returned(second: float, call: float, output: str = "3 passed in 0.1s", stream: str = "s1") -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": f"c{call}/{stream}", "content": output}
-    return record("user", second, stream, message={"role": "user", "content": [block]}, toolUseResult={"stdout": ""})
-
-
-def conversation(stream: str, turns: int = 2, padding: int = 0, start: int = 0) -> list[dict[str, Any]]:
-    """Prompts, each with a test run and an answer; outputs are as long as asked for."""
-    dice = random.Random(stream)
-    found = []
-    for second in range(start, start + turns * 10, 10):
-        commands = ("pytest -q", "git commit -am knot", "ls -la loom", "ruff check . && mypy src")
-        output = f"{dice.randint(1, 9)} passed in 0.{second}s\n" + "thread " * (padding // 7)
-        found += [
-            said(second, f"weave row {second} of {stream}", stream),
-            called(second + 1, dice.choice(commands), stream),
-            returned(second + 2, second + 1, output, stream),
-            replied(second + 3, f"row {second} is woven", stream),
-        ]
-    return found
-
-
-def encoded(records: Iterable[dict[str, Any] | bytes | str]) -> bytes:
-    """Lines of records; text and bytes stand for themselves."""
-    lines = []
-    for one in records:
-        text = one if isinstance(one, str | bytes) else json.dumps(one, ensure_ascii=False)
-        lines.append(text if isinstance(text, bytes) else text.encode("utf-8"))
-    return b"".join(line + b"\n" for line in lines)
-
-
-def write(path: Path, *records: dict[str, Any] | bytes | str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encoded(records))
-    return path
-
-
-def folder_of(path: Path, files: int, turns: int = 2, padding: int = 0) -> Path:
-    """A folder with a conversation in each file."""
-    for n in range(files):
-        write(path / f"p{n % 7}" / f"{n:04}.jsonl", *conversation(f"{n:04}-loom", turns + n % 3, padding))
-    return path
 
 
 def count_lines(*paths: Path) -> int:

@@ -11,8 +11,9 @@ import pytest
 
 import assay
 from assay.errors import BadInput, StoreError
-from tests.conftest import conversation, environment, write
-from tests.llm.standin import Standin
+from assay.testing.claude_code import build_conversation, write_lines
+from assay.testing.models import ModelServer
+from tests.conftest import environment
 from tests.pipeline.test_quality import answering
 
 CARE = """
@@ -34,8 +35,8 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, value)
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
-    write(tmp_path / "in" / "a.jsonl", *conversation("one", 4))
-    write(tmp_path / "home" / ".claude" / "projects" / "p" / "b.jsonl", *conversation("two", 4))
+    write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 4))
+    write_lines(tmp_path / "home" / ".claude" / "projects" / "p" / "b.jsonl", *build_conversation("two", 4))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -147,7 +148,7 @@ def test_a_quality_that_cannot_be_had_is_told(top: Path, choice: dict[str, str],
 
 def test_a_model_is_asked_for_quality_only_where_it_may_be(top: Path, monkeypatch: pytest.MonkeyPatch):
     (session,) = assay.score(top / "in").sessions
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", service.url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
         with pytest.raises(BadInput, match=r"1 questions.*give may_ask=True"):

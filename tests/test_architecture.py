@@ -11,7 +11,7 @@ PKG = "assay"
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
     "types errors files resources config plugins retry http llm sources sessions git facts judges scores "
-    "stores langfuse reports pipeline evals web cli"
+    "stores langfuse reports pipeline evals web cli testing"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}

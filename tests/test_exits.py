@@ -15,12 +15,13 @@ import assay
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
 from assay.scores.slices import WAYS
-from tests.conftest import environment, replied, said, write
+from assay.testing.claude_code import build_prompt, build_reply, write_lines
+from assay.testing.models import ErrorStatus, ModelServer
+from tests.conftest import environment
 from tests.exits.leaving import EXITS, Place, claude_program, commands, crash, reply
 from tests.exits.planting import Secrets, claude_code, codex, forms, leaks
 from tests.exits.pulled import Langfuse, hooked, native, proxied
 from tests.exits.structure import RULES, SRC, allowed, broken
-from tests.llm.standin import Standin
 from tests.tables import each_row
 
 pytestmark = pytest.mark.first
@@ -125,7 +126,7 @@ class Planted:
         self.folder = f"/home/ada/{self.secrets('folder', named=True)}/loom"
         claude_code(top / "in" / "a", self.folder, self.secrets)
         codex(top / "in" / "b", self.folder, self.secrets)
-        write(top / "in" / f"{self.secrets('no transcript', named=True)}.jsonl", "nothing that anybody reads")
+        write_lines(top / "in" / f"{self.secrets('no transcript', named=True)}.jsonl", "nothing that anybody reads")
         server.observations = hooked(self.folder, self.secrets) + proxied(self.folder, self.secrets)
         server.observations += native(self.secrets)
         self.rows = server.observations
@@ -237,7 +238,7 @@ def test_python_gets_no_secret(planted: Planted, monkeypatch: pytest.MonkeyPatch
 # --- what models are sent ---------------------------------------------------------------------
 
 
-def sent(service: Standin) -> str:
+def sent(service: ModelServer) -> str:
     return "\n".join(
         f"{one.method} {one.path} {one.headers} {msgspec.json.encode(one.body).decode()}" for one in service.requests
     )
@@ -246,7 +247,7 @@ def sent(service: Standin) -> str:
 @pytest.mark.parametrize(("judge", "path"), [("anthropic", ""), ("openai", "/v1")])
 def test_no_model_is_sent_a_secret(planted: Planted, judge: str, path: str):
     top = planted.place.top
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         place = Place(top, {"ASSAY_STORE": str(top / f"{judge}.db"), "ASSAY_MODEL_URL": f"{service.url}{path}"})
         shown = place.run("egress", top / "in", "--judge", judge, "--json").json
         assert len(service.calls) == 0
@@ -278,7 +279,7 @@ def test_no_word_of_a_model_reaches_langfuse_with_a_secret(planted: Planted):
         said = reply(job, text)
         return {name: one | {"rationale": secret} for name, one in said.items()} if job == "quality" else said
 
-    with Standin(careless) as service, Langfuse(*planted.rows) as server:
+    with ModelServer(careless) as service, Langfuse(*planted.rows) as server:
         env = {"ASSAY_STORE": str(top / "careless.db"), "ASSAY_MODEL_URL": service.url, **server.env}
         place = Place(top, env)
         ran = place.run("langfuse", "score", *place.words(ELSEWHERE), "--judge", "anthropic", "--yes", "--json")
@@ -310,10 +311,9 @@ def test_claude_is_given_no_secret(planted: Planted):
 
 
 def test_a_model_that_fails_with_the_words_it_was_sent_is_not_quoted(planted: Planted):
-    from tests.llm.standin import Status
 
     top = planted.place.top
-    with Standin(lambda _, text: Status(400, f"can't read {text[200:600]}")) as service:
+    with ModelServer(lambda _, text: ErrorStatus(400, f"can't read {text[200:600]}")) as service:
         place = Place(top, {"ASSAY_STORE": str(top / "fails.db"), "ASSAY_MODEL_URL": service.url})
         ran = place.run("score", top / "in", "--judge", "anthropic", "--yes", "--json")
     assert not leaks(ran.out + ran.err, planted.pieces)
@@ -350,10 +350,10 @@ def test_what_a_langfuse_server_says_is_redacted(planted: Planted, words: str):
             place = Place(planted.place.top, {"ASSAY_STORE": str(planted.place.top / f"said{n}.db"), **server.env})
             server.says = error
             told.append(place.run("langfuse", "score", *place.words(ELSEWHERE), "--wait", "0", *words.split()))
-            server.v2_observations = lambda _, error=error: (400, {}, {"message": error})  # type: ignore[method-assign,misc]
+            server.list_observations = lambda _, error=error: (400, {}, {"message": error})  # type: ignore[method-assign,misc]
             told.append(place.run("langfuse", "pull", "lf-hook", "--into", place.top / "no", *words.split()))
             told.append(place.run("langfuse", "push", place.top / "in", *words.split()))
-            server.projects = lambda error=error: (500, {}, {"message": error})  # type: ignore[method-assign,misc]
+            server.list_projects = lambda error=error: (500, {}, {"message": error})  # type: ignore[method-assign,misc]
             told.append(place.run("langfuse", "setup", *words.split()))
     assert {one.code for one in told} == {0, 2}
     assert sum("[redacted:" in one.out for one in told) >= 6
@@ -363,7 +363,7 @@ def test_what_a_langfuse_server_says_is_redacted(planted: Planted, words: str):
 def test_names_in_a_langfuse_project_are_redacted(planted: Planted):
     key = planted.secrets("langfuse names", named=True)
     with Langfuse() as server:
-        server.projects = lambda: (200, {}, {"data": [{"id": key, "name": key}]})  # type: ignore[method-assign]
+        server.list_projects = lambda: (200, {}, {"data": [{"id": key, "name": key}]})  # type: ignore[method-assign]
         server.create_config({"name": "overall_quality", "dataType": "CATEGORICAL", "categories": [
             {"label": key, "value": 0}]})  # fmt: skip
         place = Place(planted.place.top, {"ASSAY_STORE": str(planted.place.top / "names.db"), **server.env})
@@ -461,7 +461,7 @@ def test_facts_in_numbers_are_still_there_and_nothing_counts(silent: Place):
 
 
 def test_no_model_is_sent_a_word_of_somebody_who_opted_out(silent: Place):
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         env = {"ASSAY_STORE": str(silent.top / "asked.db"), "ASSAY_MODEL_URL": service.url}
         place = Place(silent.top, env)
         shown = place.run("egress", silent.top / "in", "--judge", "anthropic", "--json")
@@ -496,7 +496,11 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     claude_code(top / "in" / "a", home, plant)
     codex(top / "in" / "b", home, plant)
     rows = hooked(home, plant) + proxied(home, plant) + native(plant)
-    write(top / "in" / "-home-hopperette-loom" / "x.jsonl", said(0, stream="z1", cwd=home), replied(1, stream="z1"))
+    write_lines(
+        top / "in" / "-home-hopperette-loom" / "x.jsonl",
+        build_prompt(0, stream="z1", cwd=home),
+        build_reply(1, stream="z1"),
+    )
     on = "email = true\nhome = true\nhosts = true\n"
     tenant = '[tenants.hers]\nprojects = ["/home/hopperette"]\nretention_days = 36500\n'
     (top / "assay.toml").write_text(f"[redaction]\n{on}{tenant}")

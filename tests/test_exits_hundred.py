@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from assay.testing.models import ModelServer
 from tests.exits.leaving import Place, reply
 from tests.exits.planting import claude_code, codex
 from tests.exits.pulled import Langfuse, hooked, native, proxied
-from tests.llm.standin import Standin
 from tests.sessions.redaction_hundred import left, rows
 
 ROWS = list(rows())
@@ -57,7 +57,7 @@ def test_no_exit_lets_one_of_them_through(planted: Place):
 
 
 def test_no_model_is_sent_one_of_them(planted: Place):
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         env = {"ASSAY_STORE": str(planted.top / "asked.db"), "ASSAY_MODEL_URL": service.url}
         place = Place(planted.top, env)
         ran = place.run("score", planted.top / "in", "--judge", "anthropic", "--yes", "--json")

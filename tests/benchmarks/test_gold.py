@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from assay.testing.claude_code import build_prompt, build_result, build_shell_call, encode_lines, format_time
 from benchmarks import agreement
 from benchmarks.agreement import Case, Counts
 from benchmarks.findings import findings
 from benchmarks.labelled import Transcript, match, transcript, when
-from tests.conftest import called, encoded, returned, said, stamp
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -23,12 +23,12 @@ HOUR = 3600
 
 def label(second: float, **more: Any) -> dict[str, Any]:
     """A goal as readers label it."""
-    return {"at": stamp(second), "intent": "feature", "goal_complete": True, "failure": None, **more}
+    return {"at": format_time(second), "intent": "feature", "goal_complete": True, "failure": None, **more}
 
 
 def labelled(seconds: list[float], *goals: dict[str, Any], maybe: tuple[float, ...] = ()) -> dict[str, Any]:
     """A stream as readers label it."""
-    prompts, unsure = [stamp(second) for second in seconds], [stamp(second) for second in maybe]
+    prompts, unsure = [format_time(second) for second in seconds], [format_time(second) for second in maybe]
     return {
         "file": "a.jsonl", "agent": "codex", "prompts_at": prompts, "goals": list(goals), "maybe_starts_at": unsure
     }  # fmt: skip
@@ -39,7 +39,7 @@ def session(*seconds: float, **more: Any) -> dict[str, Any]:
     kinds, fired = more.pop("kinds", ()), more.pop("fired", ())
     facts = {"turns": len(seconds), "failure_signals": [{"kind": kind} for kind in fired]}
     judged = {"intent": "feature", "goal_complete": True, "confidence": 0.9, "reasons": [{"kind": k} for k in kinds]}
-    return {"prompts_at": [stamp(second) for second in seconds], "facts": facts, **judged, **more}
+    return {"prompts_at": [format_time(second) for second in seconds], "facts": facts, **judged, **more}
 
 
 def compared(gold: list[dict[str, Any]], sessions: list[dict[str, Any]], text: Transcript | None = None):
@@ -149,7 +149,7 @@ def test_where_a_stream_begins_is_no_boundary_found():
 
 def test_the_baselines_split_never_always_after_a_pause_or_after_a_commit():
     gold = [labelled([0, 10, 20 + HOUR, 30 + HOUR], label(0), label(20 + HOUR))]
-    text = Transcript(commits=(when(stamp(12)), when(stamp(31 + HOUR))), cjk=frozenset())
+    text = Transcript(commits=(when(format_time(12)), when(format_time(31 + HOUR))), cjk=frozenset())
     rows = {row.method: (row.tp, row.fp, row.fn) for row in compared(gold, [session(0)], text).boundaries.methods}
     assert rows == {
         "assay": (0, 0, 1), "never split": (0, 0, 1), "always split": (1, 2, 0),
@@ -165,12 +165,13 @@ def test_without_transcripts_the_commit_baseline_is_left_out_and_told():
 
 def test_a_transcript_gives_commits_that_went_through_and_prompts_in_cjk(tmp_path: Path):
     records = [
-        said(0, "weave"), called(1, "git commit -am knot"), returned(2, 1, "[main abc1234] knot"),
-        said(10, "青いスカーフを編んで"), called(11, "git commit -am rip"), called(12, "ls"), returned(13, 12, "loom"),
+        build_prompt(0, "weave"), build_shell_call(1, "git commit -am knot"), build_result(2, 1, "[main abc1234] knot"),
+        build_prompt(10, "青いスカーフを編んで"), build_shell_call(11, "git commit -am rip"),
+        build_shell_call(12, "ls"), build_result(13, 12, "loom"),
     ]  # fmt: skip
     file = tmp_path / "a.jsonl"
-    file.write_bytes(encoded(records))
-    assert transcript(file) == Transcript((when(stamp(1)),), frozenset({when(stamp(10))}))
+    file.write_bytes(encode_lines(records))
+    assert transcript(file) == Transcript((when(format_time(1)),), frozenset({when(format_time(10))}))
 
 
 # --- intents and outcomes -----------------------------------------------------------------------
@@ -264,7 +265,7 @@ def test_any_signal_is_held_against_goals_that_are_not_complete():
 
 def test_slices_are_by_agent_and_by_script_of_the_first_prompt():
     gold = [labelled([0, 10], label(0), label(10, intent="plan"))]
-    text = Transcript(commits=(), cjk=frozenset({when(stamp(10))}))
+    text = Transcript(commits=(), cjk=frozenset({when(format_time(10))}))
     rows = {
         (row.by, row.name): (row.intent_n, row.intent_accuracy) for row in compared(gold, [session(0, 10)], text).slices
     }

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, conversation, record, run, said, write
+from assay.testing.claude_code import build_conversation, build_prompt, build_record, write_lines
+from tests.conftest import Ran, run
 
 DAY = 86_400
 
@@ -17,9 +18,11 @@ DAY = 86_400
 def home(tmp_path: Path) -> Path:
     """A home with two transcripts, one of them untouched for long, and what doctor has to tell of."""
     projects = tmp_path / ".claude" / "projects" / "-home-ada-loom"
-    write(projects / "young.jsonl", *conversation("young"), b"broken", {"type": "knot", "sessionId": "young"})
-    odd = record("system", 5, "old", subtype="unheard_of")
-    old = write(projects / "old.jsonl", {**said(1, stream="old"), "version": "1.0.88"}, odd)
+    write_lines(
+        projects / "young.jsonl", *build_conversation("young"), b"broken", {"type": "knot", "sessionId": "young"}
+    )
+    odd = build_record("system", 5, "old", subtype="unheard_of")
+    old = write_lines(projects / "old.jsonl", {**build_prompt(1, stream="old"), "version": "1.0.88"}, odd)
     os.utime(old, (time.time() - 25 * DAY,) * 2)
     (projects / "empty.jsonl").write_bytes(b"")
     return tmp_path
@@ -95,7 +98,7 @@ def test_the_warning_says_what_to_write_where(home: Path):
 
 
 def test_a_folder_given_is_looked_at_instead(home: Path, tmp_path: Path):
-    other = write(tmp_path / "other" / "a.jsonl", said(1)).parent
+    other = write_lines(tmp_path / "other" / "a.jsonl", build_prompt(1)).parent
     health: dict[str, Any] = doctor(home, other, "--json").json
     assert (health["files"], health["streams"]) == (1, 1)
     assert str(other) in [one["path"] for one in health["places"]]

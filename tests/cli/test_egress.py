@@ -7,22 +7,23 @@ from typing import Any
 import anthropic  # noqa: F401  once here, and not in every process that is forked
 import pytest
 
-from tests.conftest import Ran, run, write
+from assay.testing.claude_code import write_lines
+from assay.testing.models import ModelRequest, ModelServer
+from tests.conftest import Ran, run
 from tests.llm.judging import agreeable, jobs, sent, talk, talks
-from tests.llm.standin import Request, Standin
 
 TOKEN = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 
-def place(top: Path, service: Standin) -> list[object]:
+def place(top: Path, service: ModelServer) -> list[object]:
     return [top / "in", "--store", top / "s.db", "--judge", "anthropic", "--model-url", service.url]
 
 
-def egress(top: Path, service: Standin, *more: object, **kept: Any) -> Ran:
+def egress(top: Path, service: ModelServer, *more: object, **kept: Any) -> Ran:
     return run("egress", *place(top, service), *more, **kept)
 
 
-def arrived(one: Request) -> tuple[str, ...]:
+def arrived(one: ModelRequest) -> tuple[str, ...]:
     """A question as the service got it."""
     (system,) = one.body["system"]
     material, task = one.body["messages"][0]["content"]
@@ -37,8 +38,8 @@ def told(one: dict[str, Any]) -> tuple[str, ...]:
 def test_what_is_shown_is_what_is_sent_byte_for_byte(tmp_path: Path):
     talks(tmp_path / "in", 3)
     wish = f"Add a Fädenzähler 🧵 to loom9.py, the token is {TOKEN}"
-    write(tmp_path / "in" / "s9.jsonl", *talk("loom9", wish=wish))
-    with Standin(agreeable) as service:
+    write_lines(tmp_path / "in" / "s9.jsonl", *talk("loom9", wish=wish))
+    with ModelServer(agreeable) as service:
         shown = egress(tmp_path, service, "--json").json
         assert not service.requests
         assert run("score", *place(tmp_path, service), "--yes", "--json").code == 0
@@ -58,7 +59,7 @@ def test_what_is_shown_is_what_is_sent_byte_for_byte(tmp_path: Path):
 
 def test_what_a_model_answered_before_is_marked_and_no_part_of_the_estimate(tmp_path: Path):
     talks(tmp_path / "in", 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         run("score", *place(tmp_path, service), "--yes", "--max-cost", 0.016, "--json")
         done = len(service.calls)
         assert 0 < done < 8
@@ -70,9 +71,9 @@ def test_what_a_model_answered_before_is_marked_and_no_part_of_the_estimate(tmp_
 
 
 def test_the_choice_and_the_votes_of_a_score_hold_here_too(tmp_path: Path):
-    write(tmp_path / "in" / "a.jsonl", *talk("loom0"))
-    write(tmp_path / "in" / "b.jsonl", *talk("loom1", start=400_000, cwd="/home/ada/wheel"))
-    with Standin(agreeable) as service:
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("loom0"))
+    write_lines(tmp_path / "in" / "b.jsonl", *talk("loom1", start=400_000, cwd="/home/ada/wheel"))
+    with ModelServer(agreeable) as service:
         for choice in (["--since", "2026-03-05"], ["--project", "wheel"]):
             shown = egress(tmp_path, service, "--votes", 3, "--json", *choice).json
             assert {one["project"] for one in shown["requests"]} == {"/home/ada/wheel"}
@@ -84,9 +85,11 @@ def test_the_choice_and_the_votes_of_a_score_hold_here_too(tmp_path: Path):
 @pytest.mark.parametrize(("policy", "requests"), [("opt_out = true", 4), ("retention_days = 90000", 8)])
 def test_a_tenant_that_may_not_be_sent_is_not_shown(tmp_path: Path, policy: str, requests: int):
     talks(tmp_path / "in", 1)
-    write(tmp_path / "in" / "acme.jsonl", *talk("acme", cwd="/srv/acme", wish="Count the heddles in acme.py please"))
+    write_lines(
+        tmp_path / "in" / "acme.jsonl", *talk("acme", cwd="/srv/acme", wish="Count the heddles in acme.py please")
+    )
     (tmp_path / "assay.toml").write_text(f'[tenants.acme]\nprojects = ["/srv/acme"]\n{policy}\n')
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         ran = egress(tmp_path, service, "--json", cwd=tmp_path)
         words = egress(tmp_path, service, "--words", cwd=tmp_path)
         assert not service.requests
@@ -112,7 +115,7 @@ def test_the_offline_judge_sends_nothing(tmp_path: Path):
 
 def test_the_words_are_printed_on_request(tmp_path: Path):
     talks(tmp_path / "in", 1)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         short, long = egress(tmp_path, service).out, egress(tmp_path, service, "--words").out
     assert "You judge recorded work sessions" not in short
     assert "You judge recorded work sessions" in long

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from assay.testing.models import ModelServer
 from tests.conftest import Ran, is_one_line, run
 from tests.evals.run.make import BUSY, served, task, tree
-from tests.llm.standin import Standin
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluation"
 TASKS, CONFIGS = EXAMPLE / "tasks", EXAMPLE / "configs"
@@ -344,7 +344,7 @@ def rubric_task(tmp: Path) -> Path:
     return tmp / "tasks"
 
 
-def judged(tmp: Path, service: Standin, *more: object) -> Ran:
+def judged(tmp: Path, service: ModelServer, *more: object) -> Ran:
     sides = agent(tmp, "a", "echo red > scarf.txt"), agent(tmp, "b", WOVEN)
     asked = ("--judge", "openai", "--model", "m", "--model-url", f"{service.url}/v1", "--store", tmp / "s.db")
     return evaluated(tmp, *sides, "--rule", "seed", "--json", *asked, *more, tasks=rubric_task(tmp))
@@ -354,7 +354,7 @@ def test_rubrics_are_judged_by_a_model_that_knows_no_arm(tmp_path):
     def reply(_: str, text: str) -> dict[str, Any]:
         return {"rationale": "Looked at it.", "score": 0.75 if "+blue" in text else 0.25}
 
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         ran = judged(tmp_path, service, "--yes")
         again = judged(tmp_path, service, "--yes")
         assert len(service.calls) == 2
@@ -366,7 +366,7 @@ def test_rubrics_are_judged_by_a_model_that_knows_no_arm(tmp_path):
 
 
 def test_no_rubric_leaves_the_machine_without_a_yes(tmp_path):
-    with Standin(lambda *_: {}) as service:
+    with ModelServer(lambda *_: {}) as service:
         ran = judged(tmp_path, service)
         assert service.requests == []
     assert (ran.code, ran.out) == (2, "")
@@ -377,7 +377,7 @@ def test_a_side_that_was_not_judged_never_meets_one_that_was(tmp_path):
     def reply(_: str, text: str) -> Any:
         return {"rationale": "Blue.", "score": 1.0} if "+blue" in text else "no JSON at all"
 
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         found = told(judged(tmp_path, service, "--yes"))
     assert (found["verdict"], found["promote"]) == ("invalid", False)
     assert found["tasks"][0]["left_out"] == "judged on one side only"

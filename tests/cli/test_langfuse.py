@@ -19,14 +19,24 @@ from assay.errors import BadInput
 from assay.pipeline.quality import size_of, subjects
 from assay.pipeline.running import Choice
 from assay.stores import open_store
-from tests.conftest import called as ran
-from tests.conftest import command, environment, replied, returned, said, streams, write
+from assay.testing.claude_code import build_prompt, build_reply, build_result, write_lines
+from assay.testing.claude_code import build_shell_call as ran
+from assay.testing.langfuse import KEYS, FakeClock, Reply
+from assay.testing.models import ErrorStatus
+from assay.testing.models import ModelServer as Models
+from assay.testing.observations import (
+    build_bug_fix,
+    build_call,
+    build_hook_turn,
+    build_long_port,
+    build_native_turn,
+    build_step,
+    build_wordless,
+)
+from tests.conftest import command, environment, streams
 from tests.conftest import run as assay
 from tests.langfuse.conftest import environment as keys
-from tests.langfuse.make_observations import calling, hook_turn, mended, native_turn, ported, step, wordless
-from tests.langfuse.standin import KEYS, Reply, Standin, Time
-from tests.llm.standin import Standin as Models
-from tests.llm.standin import Status
+from tests.langfuse.contract import CheckedServer
 
 ENHANCED = 7
 """Score configs of the profile."""
@@ -36,7 +46,7 @@ FACTS = {"assay_crushed": 1, "assay_goal_complete": 1, "assay_confidence": 0.9, 
 TOKEN = "ghp_" + "9fK2mQ7xVb4TzR8sLw1YpN6cJd3HgE5aUo0X"
 
 
-class Server(Standin):
+class Server(CheckedServer):
     """A stand-in on a port of its own that can be told what to do when scores arrive."""
 
     def __init__(self, version: str = "4.59.0") -> None:
@@ -50,8 +60,8 @@ class Server(Standin):
         self.at_post(self.posts)
         return super().post_scores(body)
 
-    def projects(self) -> Reply:
-        status, more, found = super().projects()
+    def list_projects(self) -> Reply:
+        status, more, found = super().list_projects()
         found["data"][0]["id"] = self.project
         return status, more, found
 
@@ -126,7 +136,7 @@ def test_status_says_who_is_there_and_what_was_written(server, here):
     assert "Langfuse 4.59.0" in told
     assert "project loom (proj1)" in told
     assert "0 scores written from this store" in told
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     found = json.loads(run(server, "status", *here.kept, "--json")[1])
     assert (found["writes"], found["written"]) == ("list", len(GRADED))
@@ -146,7 +156,10 @@ def test_setup_creates_once_and_tells_what_is_in_the_way(server):
 
 
 def test_pulled_sessions_are_streams(server, tmp_path):
-    server.observations = [*hook_turn(1, "Why?", reply="So.", session="a"), *native_turn(2, "x", text=False)]
+    server.observations = [
+        *build_hook_turn(1, "Why?", reply="So.", session="a"),
+        *build_native_turn(2, "x", text=False),
+    ]
     code, told = run(server, "pull", "a", "s1", "nobody", "--into", tmp_path / "pulled")
     assert code == 0
     assert told.splitlines()[:3] == [
@@ -177,7 +190,7 @@ def test_without_sessions_it_asks_for_some(server, what):
 
 
 def test_a_session_is_pulled_judged_and_stored(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     code, told = here.score("a")
     assert (code, "a: 5 stored, overall quality 0.8" in told) == (0, True)
     rows = server.rows("a")
@@ -194,7 +207,7 @@ def test_a_session_is_pulled_judged_and_stored(server, here):
 
 
 def test_json_names_every_score_and_what_became_of_it(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     found = json.loads(here.score("a", "--json")[1])
     assert found["schema_version"] == 1
     (session,) = found["sessions"]
@@ -205,21 +218,21 @@ def test_json_names_every_score_and_what_became_of_it(server, here):
 
 
 def test_all_since_a_time_are_scored_in_one_write(server, here):
-    server.observations = [*mended("a"), *mended("b", first=11), *mended("c", first=21)]
+    server.observations = [*build_bug_fix("a"), *build_bug_fix("b", first=11), *build_bug_fix("c", first=21)]
     assert here.score("--since", "2026-11-01")[0] == 0
     assert server.posts == 1
     assert {row["body"]["sessionId"] for row in server.scores.values()} == {"a", "b", "c"}
 
 
 def test_another_profile_stands_beside_the_first(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     assert here.score("a", "--profile", "classic")[0] == 0
     assert Counter(row["name"] for row in server.scores.values())["overall_quality"] == 2
 
 
 def test_on_trace_also_writes_on_the_trace_in_which_it_begins(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     code, told = here.score("a", "--on-trace")
     assert (code, "a: 5 there already, 5 stored" in told) == (0, True)
@@ -229,7 +242,7 @@ def test_on_trace_also_writes_on_the_trace_in_which_it_begins(server, here):
 
 
 def test_several_goals_of_one_session_have_scores_of_their_own(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     first = set(server.sent())
     server.observations += mended_sea("a")
@@ -247,8 +260,10 @@ def mended_sea(session: str) -> list[dict[str, Any]]:
     """Another goal, in the same session."""
     poem = {"file_path": "/loom/docs/sea.md", "content": "salt\nfoam\nwind\n" * 5}
     ask = "Now for something else: write a poem about the sea into docs/sea.md"
-    rows = hook_turn(7, ask, step(calling("p1", "Write", "ok", **poem)), reply="Written.", session=session)
-    return rows + hook_turn(8, "Lovely, exactly what I wanted, thanks", reply="Gladly.", session=session)
+    rows = build_hook_turn(
+        7, ask, build_step(build_call("p1", "Write", "ok", **poem)), reply="Written.", session=session
+    )
+    return rows + build_hook_turn(8, "Lovely, exactly what I wanted, thanks", reply="Gladly.", session=session)
 
 
 # --- exactly once -----------------------------------------------------------------------------------
@@ -256,8 +271,8 @@ def mended_sea(session: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("store", ["the same store", "another store"])
 def test_written_twice_on_two_days_there_is_one_row_and_nothing_is_sent_again(server, here, store):
-    server.time = Time()
-    server.observations = mended("a")
+    server.time = FakeClock()
+    server.observations = build_bug_fix("a")
     assert here.score("a")[0] == 0
     before, rows = server.sent(), dict(server.scores)
     server.time.sleep(40 * 86_400)
@@ -270,19 +285,19 @@ def test_written_twice_on_two_days_there_is_one_row_and_nothing_is_sent_again(se
 
 
 def test_what_changed_is_written_over_the_row_of_another_day(server, here):
-    server.time = Time()
-    server.observations = mended("a")
+    server.time = FakeClock()
+    server.observations = build_bug_fix("a")
     here.score("a")
     server.time.sleep(40 * 86_400)
     server.forget_events()
-    server.observations += hook_turn(9, "It fails again, this is wrong", reply="Sorry.", session="a")
+    server.observations += build_hook_turn(9, "It fails again, this is wrong", reply="Sorry.", session="a")
     code, told = here.score("a")
     assert (code, "stored" in told) == (0, True)
     assert server.rows("a")["goal_achievement"]["value"] != "complete"
 
 
 def test_another_project_on_the_same_server_gets_its_own(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     server.project = "proj2"
     server.scores.clear()
@@ -291,7 +306,7 @@ def test_another_project_on_the_same_server_gets_its_own(server, here):
 
 
 def test_what_was_deleted_in_langfuse_is_written_again_only_when_asked(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     here.score("a")
     server.scores.clear()
     assert "5 there already" in here.score("a")[1]
@@ -307,7 +322,7 @@ def started(server: Server, here: Here, *args: object) -> subprocess.Popen[bytes
 
 def test_killed_in_the_middle_only_the_rest_is_sent(server, here):
     names = "abcdefghi"  # three portions
-    server.observations = [row for n, name in enumerate(names) for row in mended(name, first=10 * n + 1)]
+    server.observations = [row for n, name in enumerate(names) for row in build_bug_fix(name, first=10 * n + 1)]
     victim, gone = started(server, here, *names), threading.Event()
 
     def kill(n: int) -> None:
@@ -333,7 +348,7 @@ def test_killed_in_the_middle_only_the_rest_is_sent(server, here):
 
 @pytest.mark.parametrize("store", ["the same store", "a store each"])
 def test_two_processes_at_once_leave_one_row_for_each_dimension(server, here, tmp_path, store):
-    server.observations = [*mended("a"), *mended("b", first=11)]
+    server.observations = [*build_bug_fix("a"), *build_bug_fix("b", first=11)]
     other = here if store == "the same store" else Here(server, tmp_path / "other")
     (tmp_path / "other").mkdir(exist_ok=True)
     both = [started(server, one, "a", "b") for one in (here, other)]
@@ -348,7 +363,7 @@ def test_two_processes_at_once_leave_one_row_for_each_dimension(server, here, tm
 
 
 def test_a_score_that_the_server_drops_is_told_and_sent_at_the_next_time(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     server.dropped = {"tool_efficiency"}
     code, told = here.score("a", "--wait", "0.2")
     assert code == 2
@@ -365,7 +380,7 @@ def test_a_config_of_another_kind_is_left_alone_and_its_score_is_not_sent(server
     run(server, "setup")
     config = next(one for one in server.configs if one["name"] == "tool_efficiency")
     config["maxValue"] = 100
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     code, told = here.score("a")
     assert code == 2
     assert "a: tool_efficiency not stored: its score config is of another kind: it is NUMERIC (0 to 100)" in told
@@ -374,7 +389,7 @@ def test_a_config_of_another_kind_is_left_alone_and_its_score_is_not_sent(server
 
 
 def test_a_session_that_is_not_there_is_told_and_the_others_are_scored(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     code, told = here.score("nobody", "a")
     assert code == 2
     assert "nobody: nothing there (yet)" in told
@@ -384,7 +399,7 @@ def test_a_session_that_is_not_there_is_told_and_the_others_are_scored(server, h
 
 @pytest.mark.parametrize("judge", ["offline", "anthropic"])
 def test_without_anybodys_words_there_is_insufficient_evidence_and_no_failure(server, here, judge):
-    server.observations = wordless("mute")
+    server.observations = build_wordless("mute")
     with Models(lambda _job, _text: {}) as models:
         asks = ("--judge", judge, "--model-url", models.url, "--yes")
         code, told = here.score("mute", *asks, ANTHROPIC_API_KEY="none")
@@ -395,7 +410,7 @@ def test_without_anybodys_words_there_is_insufficient_evidence_and_no_failure(se
 
 
 def test_a_dry_run_writes_nothing_anywhere(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     code, told = here.score("a", "--dry-run")
     assert (code, "a: 5 would be written" in told) == (0, True)
     assert [method for method, _, _, _ in server.log if method != "GET"] == []
@@ -409,7 +424,7 @@ OPTED_OUT = '[tenants.mill]\nprojects = ["/home/ada/mill"]\nopt_out = true\n'
 
 def test_an_opted_out_tenants_session_is_never_written(server, here):
     Path("assay.toml").write_text(OPTED_OUT)
-    server.observations = [*mended("mine"), *mended("theirs", cwd="/home/ada/mill/wheel")]
+    server.observations = [*build_bug_fix("mine"), *build_bug_fix("theirs", cwd="/home/ada/mill/wheel")]
     code, told = here.score("mine", "theirs", "--on-trace")
     assert (code, "theirs: nothing of its tenant leaves: opted out" in told) == (0, True)
     assert here.push(here.folder / "pulled", "--all")[0] == 0
@@ -419,7 +434,7 @@ def test_an_opted_out_tenants_session_is_never_written(server, here):
 
 def test_a_small_session_of_theirs_is_not_written_either(server, here):
     Path("assay.toml").write_text(OPTED_OUT)
-    server.observations = hook_turn(1, "What is a heddle?", reply="A loop of wire.", session="small")
+    server.observations = build_hook_turn(1, "What is a heddle?", reply="A loop of wire.", session="small")
     for row in server.observations:
         row["metadata"] |= {"cwd": "/home/ada/mill"}
     assert "nothing of its tenant leaves" in here.score("small")[1]
@@ -427,7 +442,7 @@ def test_a_small_session_of_theirs_is_not_written_either(server, here):
 
 
 def graded(profile_reply: Callable[[str], dict[str, Any]]) -> Callable[[str, str], Any]:
-    return lambda job, text: profile_reply(text) if job == "quality" else Status(500)
+    return lambda job, text: profile_reply(text) if job == "quality" else ErrorStatus(500)
 
 
 def saying(quote: str, rationale: str = "Seen.") -> Callable[[str], dict[str, Any]]:
@@ -440,7 +455,7 @@ def saying(quote: str, rationale: str = "Seen.") -> Callable[[str], dict[str, An
 
 
 def test_words_are_redacted_on_their_way_out_whoever_says_them(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     leak = saying("Why does test_selvedge", f"It printed {TOKEN} twice.")
     with Models(graded(leak)) as models:
         asks = ("--judge", "anthropic", "--model-url", models.url, "--yes")
@@ -459,7 +474,7 @@ def by_model(models: Models, *more: object) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("judge", ["offline", "anthropic"])
 def test_a_session_of_a_hundred_traces_is_chunked_judged_and_stored(server, here, judge):
-    server.observations = ported("long", traces=110)
+    server.observations = build_long_port("long", traces=110)
     with Models(graded(saying("Port row"))) as models:
         asks = by_model(models, "--yes") if judge == "anthropic" else ()
         code, told = here.score("long", *asks, "--json", ANTHROPIC_API_KEY="none")
@@ -483,7 +498,7 @@ def test_a_session_of_a_hundred_traces_is_chunked_judged_and_stored(server, here
 
 
 def test_without_a_yes_no_model_is_asked_and_nothing_is_written(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     with Models(graded(saying("Why"))) as models:
         with pytest.raises(BadInput, match="Add --yes"):
             here.score("a", *by_model(models), ANTHROPIC_API_KEY="none")
@@ -494,12 +509,12 @@ def test_without_a_yes_no_model_is_asked_and_nothing_is_written(server, here):
 
 
 def test_a_model_that_is_away_does_not_turn_its_scores_into_the_offline_judges(server, here):
-    server.observations = mended("a")
+    server.observations = build_bug_fix("a")
     with Models(graded(saying("Why does test_selvedge"))) as models:
         assert here.score("a", *by_model(models, "--yes"), ANTHROPIC_API_KEY="none")[0] == 0
     before = dict(server.scores)
-    server.observations += hook_turn(9, "And the hem?", reply="It is straight.", session="a")
-    with Models(lambda _job, _text: Status(401)) as models:
+    server.observations += build_hook_turn(9, "And the hem?", reply="It is straight.", session="a")
+    with Models(lambda _job, _text: ErrorStatus(401)) as models:
         code, told = here.score("a", *by_model(models, "--yes"), ANTHROPIC_API_KEY="none")
     assert code == 2
     assert "--judge offline scores it without a model" in told
@@ -512,24 +527,24 @@ def test_a_model_that_is_away_does_not_turn_its_scores_into_the_offline_judges(s
 def local(folder: Path, stream: str = "s1", cwd: str = "/home/ada/loom") -> Path:
     """A transcript of a bug that was mended."""
     rows = [
-        said(0, "Fix the failing test_selvedge in tests/test_loom.py", stream),
+        build_prompt(0, "Fix the failing test_selvedge in tests/test_loom.py", stream),
         ran(1, "pytest -q", stream),
-        returned(2, 1, "FAILED test_selvedge\n1 failed in 0.1s", stream),
+        build_result(2, 1, "FAILED test_selvedge\n1 failed in 0.1s", stream),
         ran(3, "sed -i s/9/10/ loom.py", stream),
-        returned(4, 3, "", stream),
+        build_result(4, 3, "", stream),
         ran(5, "pytest -q", stream),
-        returned(6, 5, "3 passed in 0.1s", stream),
-        replied(7, "The selvedge was one thread short; all three tests pass now.", stream),
-        said(60, "Perfect, that works, thanks", stream),
-        replied(61, "You are welcome.", stream),
+        build_result(6, 5, "3 passed in 0.1s", stream),
+        build_reply(7, "The selvedge was one thread short; all three tests pass now.", stream),
+        build_prompt(60, "Perfect, that works, thanks", stream),
+        build_reply(61, "You are welcome.", stream),
     ]
-    return write(folder / f"{stream}.jsonl", *(row | {"cwd": cwd} for row in rows))
+    return write_lines(folder / f"{stream}.jsonl", *(row | {"cwd": cwd} for row in rows))
 
 
 def test_push_writes_what_the_score_says_of_sessions_that_langfuse_knows(server, here):
     local(here.folder / "in", "s1")
     local(here.folder / "in", "s2")
-    server.observations = hook_turn(1, "Fix", reply="Done", session="s1")
+    server.observations = build_hook_turn(1, "Fix", reply="Done", session="s1")
     code, told = here.push(here.folder / "in")
     assert code == 0
     assert "s1: 4 stored" in told
@@ -550,15 +565,15 @@ def test_push_writes_to_all_when_told_to_and_nothing_twice(server, here):
     local(here.folder / "in", "s2")
     code, told = here.push(here.folder / "in", "--all")
     assert (code, "s2: 4 stored" in told) == (0, True)
-    before, looked = server.sent(), len(server.asked("v2/observations"))
+    before, looked = server.sent(), len(server.list_queries("v2/observations"))
     assert "s2: 4 there already" in here.push(here.folder / "in")[1]
     assert server.sent() == before
-    assert len(server.asked("v2/observations")) == looked  # what has our scores is known
+    assert len(server.list_queries("v2/observations")) == looked  # what has our scores is known
     assert json.loads(run(server, "status", *here.kept, "--json")[1])["written"] == 4
 
 
 def test_push_of_ungraded_sessions_writes_nothing(server, here):
-    write(here.folder / "in" / "t.jsonl", said(0, "hello", "t"), replied(1, "hi", "t"))
+    write_lines(here.folder / "in" / "t.jsonl", build_prompt(0, "hello", "t"), build_reply(1, "hi", "t"))
     code, told = here.push(here.folder / "in", "--all", "--json")
     assert code == 0
     assert [one["why"] for one in json.loads(told)["left_out"]] == ["not graded: trivial"]
@@ -577,7 +592,7 @@ def test_push_of_a_server_that_fails_is_told(server, here):
     local(here.folder / "in", "s2")
     run(server, "setup")
     answers = iter([(400, {}, {"message": "Invalid request data"})])
-    server.v2_observations = lambda _query: next(answers)  # type: ignore[method-assign]
+    server.list_observations = lambda _query: next(answers)  # type: ignore[method-assign]
     code, told = here.push(here.folder / "in")
     assert code == 2
     assert "s2: GET 127.0.0.1" in told
@@ -585,7 +600,7 @@ def test_push_of_a_server_that_fails_is_told(server, here):
 
 def test_a_session_here_and_in_langfuse_counts_once(server, here):
     local(here.folder / "both", "s1")
-    server.observations = mended("s1") + mended("s2", first=51)
+    server.observations = build_bug_fix("s1") + build_bug_fix("s2", first=51)
     run(server, "pull", "s1", "s2", "--into", here.folder / "both" / "pulled")
     found = assay("score", here.folder / "both", *here.kept, "--json").json
     assert sorted((one["agent"], one["streams"]) for one in found["sessions"]) == [

@@ -14,22 +14,16 @@ import pytest
 
 from assay.cli import program
 from assay.scores.slices import WAYS
-from tests.conftest import (
-    become,
-    called,
-    command,
-    conversation,
-    environment,
-    folder_of,
-    is_one_line,
-    replied,
-    returned,
-    run,
-    said,
-    spawn,
-    warm,
-    write,
+from assay.testing.claude_code import (
+    build_conversation,
+    build_prompt,
+    build_reply,
+    build_result,
+    build_shell_call,
+    write_folder,
+    write_lines,
 )
+from tests.conftest import become, command, environment, is_one_line, run, spawn, warm
 from tests.tables import each_row
 
 COMMANDS = {name: program.load_command(name) for name in program.COMMANDS}
@@ -126,7 +120,7 @@ def test_a_home_without_transcripts_is_told(tmp_path: Path, name: str):
 
 
 def test_the_store_may_be_named_by_the_environment(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 1)
+    folder = write_folder(tmp_path / "in", 1)
     assert run("streams", folder, "--json", env={"ASSAY_STORE": str(tmp_path / "env.db")}).code == 0
     assert (tmp_path / "env.db").exists()
     ran = run("streams", folder, "--store", "postgres://loom/yarn", "--json")
@@ -144,13 +138,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for n, (name, payload) in enumerate({**PAYLOADS, "markup": MARKUP}.items()):
         bad, stream = f"{payload}{name}", f"h{n}{payload}"
         more = {"cwd": f"/x/{bad}", "gitBranch": bad, "version": bad}
-        call = {**called(2, f"echo {bad}", stream), **more}
+        call = {**build_shell_call(2, f"echo {bad}", stream), **more}
         call["message"]["content"][0]["name"] = bad
         title = {"type": "ai-title", "aiTitle": bad, "sessionId": stream} if n % 2 else b""
         odd = {"type": f"odd {bad}", "sessionId": stream}
-        write(
+        write_lines(
             top / "in" / f"{bad.replace('/', '')}.jsonl",
-            said(1, bad, stream, **more), call, returned(3, 2, bad, stream), replied(4, bad, stream, **more),
+            build_prompt(1, bad, stream, **more), call, build_result(3, 2, bad, stream),
+            build_reply(4, bad, stream, **more),
             title, odd, f"{bad} is no record",
         )  # fmt: skip
     os.utime(next((top / "in").iterdir()), (1, 1))
@@ -212,7 +207,7 @@ def test_a_path_given_sends_nothing_hostile_to_a_terminal(hostile: Path):
 
 def test_a_file_that_cannot_be_opened_sends_nothing_hostile_to_a_terminal(hostile: Path):
     folder = hostile / "gone"
-    write(folder / "ok.jsonl", said(1, stream="ok"))
+    write_lines(folder / "ok.jsonl", build_prompt(1, stream="ok"))
     (folder / "\x1b]0;owned\x07.jsonl").symlink_to("\x1b]0;owned\x07.jsonl")
     run("doctor", folder, "--store", hostile / "gone.db")  # so that no progress is shown
     assert has_hostile(on_terminal("doctor", folder, "--store", hostile / "gone.db")) == []
@@ -265,7 +260,7 @@ def test_pipes_and_no_color_get_no_escape_codes(hostile: Path, args: tuple[str, 
 
 @pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str]):
-    folder = folder_of(tmp_path / "in", 3)
+    folder = write_folder(tmp_path / "in", 3)
     reads, writes = os.pipe()
     os.close(reads)  # `head` that is gone before the first byte: no race about who is faster
     args = command("score", folder, "--store", tmp_path / "s.db", *flag)
@@ -277,7 +272,7 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path, flag: list[str])
 
 @pytest.mark.parametrize("flag", [[], ["--json"]], ids=["table", "json"])
 def test_output_that_cannot_be_written_is_told(tmp_path: Path, flag: list[str]):
-    folder = folder_of(tmp_path / "in", 3)
+    folder = write_folder(tmp_path / "in", 3)
     with Path("/dev/full").open("wb") as full:
         args = command("score", folder, "--store", tmp_path / "s.db", *flag)
         done = subprocess.run(args, stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=60, check=False)
@@ -312,8 +307,8 @@ def test_the_demo_reads_no_settings_of_yours(tmp_path: Path):
 
 
 def test_conversations_of_other_people_are_not_listed(tmp_path: Path):
-    write(tmp_path / "a" / "x.jsonl", *conversation("mine"))
-    write(tmp_path / "ab" / "x.jsonl", *conversation("theirs"))
+    write_lines(tmp_path / "a" / "x.jsonl", *build_conversation("mine"))
+    write_lines(tmp_path / "ab" / "x.jsonl", *build_conversation("theirs"))
     run("streams", tmp_path, "--store", tmp_path / "s.db", "--json")
     listed = run("streams", tmp_path / "a", "--store", tmp_path / "s.db", "--json").json
     assert [one["id"] for one in listed["streams"]] == ["mine"]

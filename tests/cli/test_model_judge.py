@@ -16,24 +16,25 @@ import anthropic  # noqa: F401  once here, and not in every process that is fork
 import openai  # noqa: F401
 import pytest
 
-from tests.conftest import Ran, command, environment, is_one_line, run, write
+from assay.testing.claude_code import write_lines
+from assay.testing.models import ErrorStatus, ModelServer, SlowReply
+from tests.conftest import Ran, command, environment, is_one_line, run
 from tests.llm.judging import agreeable, asked, jobs, talk, talks
-from tests.llm.standin import Slow, Standin, Status
 
 INPUT_USD, OUTPUT_USD = 1.0, 5.0
 """Haiku 4.5, a million tokens."""
 
 
-def options(top: Path, service: Standin, *more: object) -> list[object]:
+def options(top: Path, service: ModelServer, *more: object) -> list[object]:
     place = [top / "in", "--store", top / "s.db", "--judge", "anthropic", "--model-url", service.url]
     return ["score", *place, "--json", "--jobs", 1, *more]
 
 
-def score(top: Path, service: Standin, *more: object, **kept: Any) -> Ran:
+def score(top: Path, service: ModelServer, *more: object, **kept: Any) -> Ran:
     return run(*options(top, service, *more), **kept)
 
 
-def started(top: Path, service: Standin, *more: object) -> subprocess.Popen[bytes]:
+def started(top: Path, service: ModelServer, *more: object) -> subprocess.Popen[bytes]:
     env = environment(ASSAY_MODEL_AT_ONCE="2")
     return subprocess.Popen(
         command(*options(top, service, "--yes", *more)), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -62,7 +63,7 @@ def plain(report: dict[str, Any]) -> dict[str, Any]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     top = tmp_path_factory.mktemp("undisturbed")
     talks(top / "in", 4)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         found: dict[str, Any] = score(top, service, "--yes").json
     return plain(found)
 
@@ -75,9 +76,9 @@ def test_stopped_after_half_the_calls_nothing_that_was_answered_is_asked_again(
     tmp_path: Path, undisturbed: dict[str, Any], way: signal.Signals, code: int
 ):
     talks(tmp_path / "in", 4)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         answered = iter(range(100))
-        service.reply = lambda job, text: Slow(60 if next(answered) >= 8 else 0, agreeable(job, text))
+        service.reply = lambda job, text: SlowReply(60 if next(answered) >= 8 else 0, agreeable(job, text))
         process = started(tmp_path, service)
         until(lambda: len(service.calls) == 10 and len(rows(tmp_path, "SELECT 1 FROM answers")) == 8)
         process.send_signal(way)
@@ -107,7 +108,7 @@ def test_stopped_after_half_the_calls_nothing_that_was_answered_is_asked_again(
 
 def test_killed_while_a_batch_runs_the_next_run_collects_it(tmp_path: Path, undisturbed: dict[str, Any]):
     talks(tmp_path / "in", 4)
-    with Standin(agreeable, looks=1) as service:
+    with ModelServer(agreeable, looks=1) as service:
         process = started(tmp_path, service, "--batch")
         until(lambda: any(one.method == "GET" for one in service.requests))
         process.kill()
@@ -134,7 +135,7 @@ def test_half_the_money_is_a_report_without_a_common_score_and_says_what_is_miss
     tmp_path: Path, undisturbed: dict[str, Any]
 ):
     talks(tmp_path / "in", 4)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         estimate = run("egress", *options(tmp_path, service)[1:]).json["estimate"]["cost_usd"]
         ran = score(tmp_path, service, "--yes", "--max-cost", estimate / 2, env={"ASSAY_MODEL_AT_ONCE": "1"})
         assert ran.code == 5
@@ -158,7 +159,7 @@ def test_half_the_money_is_a_report_without_a_common_score_and_says_what_is_miss
 
 def test_a_limit_on_a_model_without_a_price_is_refused_and_a_price_can_be_set(tmp_path: Path):
     talks(tmp_path / "in", 1)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         ran = score(tmp_path, service, "--model", "loom-7b")
         assert "price not known" in ran.err
         ran = score(tmp_path, service, "--yes", "--model", "loom-7b", "--max-cost", 1)
@@ -176,7 +177,7 @@ def test_a_limit_on_a_model_without_a_price_is_refused_and_a_price_can_be_set(tm
 
 def test_in_a_pipe_nothing_is_sent_without_yes(tmp_path: Path):
     talks(tmp_path / "in", 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         ran = score(tmp_path, service)
         assert (ran.code, ran.out) == (2, "")
         assert is_one_line(ran.err)
@@ -193,7 +194,7 @@ def test_in_a_pipe_nothing_is_sent_without_yes(tmp_path: Path):
 def test_on_a_terminal_the_person_is_asked(tmp_path: Path, typed: bytes, code: int, calls: int):
     talks(tmp_path / "in", 1)
     leader, terminal = pty.openpty()
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         process = subprocess.Popen(
             command(*options(tmp_path, service)), env=environment(), stdin=terminal, stderr=terminal,
             stdout=subprocess.PIPE,
@@ -214,13 +215,13 @@ def test_on_a_terminal_the_person_is_asked(tmp_path: Path, typed: bytes, code: i
 # --- without a model ----------------------------------------------------------------------------
 
 
-def no_key(top: Path, service: Standin) -> list[object]:
+def no_key(top: Path, service: ModelServer) -> list[object]:
     return [one for one in options(top, service, "--yes") if one not in ("--model-url", service.url)]
 
 
 def test_without_a_key_the_offline_judge_judges_and_it_is_said_everywhere(tmp_path: Path):
     talks(tmp_path / "in", 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         ran = run(*no_key(tmp_path, service))
         assert (ran.code, is_one_line(ran.err)) == (0, True)
         assert "ANTHROPIC_API_KEY" in ran.err
@@ -238,8 +239,8 @@ def test_without_a_key_the_offline_judge_judges_and_it_is_said_everywhere(tmp_pa
 
 def test_without_the_package_the_offline_judge_judges_and_says_what_to_install(tmp_path: Path):
     talks(tmp_path / "in", 1)
-    write(tmp_path / "hide" / "anthropic.py", "raise ImportError")
-    with Standin(agreeable) as service:
+    write_lines(tmp_path / "hide" / "anthropic.py", "raise ImportError")
+    with ModelServer(agreeable) as service:
         done = subprocess.run(
             command(*options(tmp_path, service, "--yes")), env=environment(PYTHONPATH=str(tmp_path / "hide")),
             capture_output=True, check=False, timeout=60,
@@ -252,7 +253,7 @@ def test_without_the_package_the_offline_judge_judges_and_says_what_to_install(t
 @pytest.mark.parametrize("trouble", ["unreachable", "401"])
 def test_a_service_that_does_not_answer_is_said_and_asked_again_another_time(tmp_path: Path, trouble: str):
     talks(tmp_path / "in", 2)
-    with Standin(lambda *_: Status(401)) as service:
+    with ModelServer(lambda *_: ErrorStatus(401)) as service:
         if trouble == "401":
             ran = score(tmp_path, service, "--yes")
     if trouble == "unreachable":
@@ -262,7 +263,7 @@ def test_a_service_that_does_not_answer_is_said_and_asked_again_another_time(tmp
     assert ("can't be reached" if trouble == "unreachable" else "ANTHROPIC_API_KEY") in why
     assert {(one["judge"], one["fallback"]) for one in found["sessions"]} == {("offline", why)}
     assert why in ran.err
-    with Standin(agreeable) as there:
+    with ModelServer(agreeable) as there:
         assert {one["judge"] for one in score(tmp_path, there, "--yes").json["sessions"]} == {"anthropic"}
 
 
@@ -271,7 +272,7 @@ def test_a_service_that_does_not_answer_is_said_and_asked_again_another_time(tmp
 
 def test_show_and_sessions_ask_nobody_and_say_what_the_report_said(tmp_path: Path):
     talks(tmp_path / "in", 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         report = score(tmp_path, service, "--yes", "--votes", 3).json
         assert jobs(service.calls)["outcome"] == 6
         before = len(service.requests)
@@ -288,7 +289,7 @@ def test_show_and_sessions_ask_nobody_and_say_what_the_report_said(tmp_path: Pat
 def test_what_was_judged_is_shown_without_a_key_and_without_a_way_to_the_service(tmp_path: Path):
     talks(tmp_path / "in", 1)
     store = ["--store", tmp_path / "s.db", "--json"]
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         there = {"ANTHROPIC_BASE_URL": service.url}
         report = run("score", tmp_path / "in", "--judge", "anthropic", "--yes", *store, env=there).json
     ran = run("sessions", tmp_path / "in", *store)
@@ -299,7 +300,7 @@ def test_what_was_judged_is_shown_without_a_key_and_without_a_way_to_the_service
 def test_an_endpoint_that_named_its_model_itself_is_not_asked_for_it_again(tmp_path: Path):
     talks(tmp_path / "in", 1)
     store = ["--store", tmp_path / "s.db", "--json"]
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         given = ["--judge", "openai", "--model-url", f"{service.url}/v1", "--yes"]
         report = run("score", tmp_path / "in", *given, *store).json
         assert report["judge"]["model"] == "stand-in-1"
@@ -311,8 +312,8 @@ def test_an_endpoint_that_named_its_model_itself_is_not_asked_for_it_again(tmp_p
 
 def test_again_is_only_for_what_was_refused(tmp_path: Path):
     talks(tmp_path / "in", 2)
-    write(tmp_path / "in" / "s9.jsonl", *talk("loom9"))
-    with Standin(agreeable) as service:
+    write_lines(tmp_path / "in" / "s9.jsonl", *talk("loom9"))
+    with ModelServer(agreeable) as service:
         service.reply = lambda job, text: "no JSON" if job == "rubric" and "loom9" in text else agreeable(job, text)
         first = score(tmp_path, service, "--yes").json
         assert sorted(one["judge_status"] for one in first["sessions"]) == ["ok", "ok", "ungraded"]

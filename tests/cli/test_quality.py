@@ -11,8 +11,9 @@ import pytest
 
 from assay.reports.quality import EMPTY, FULL
 from assay.scores.profiles import SHIPPED, load, version
-from tests.conftest import Ran, conversation, is_one_line, run, write
-from tests.llm.standin import Standin, Status
+from assay.testing.claude_code import build_conversation, write_lines
+from assay.testing.models import ErrorStatus, ModelServer
+from tests.conftest import Ran, is_one_line, run
 from tests.pipeline.test_quality import answering
 
 ROOT = Path(__file__).parents[2]
@@ -222,16 +223,16 @@ def test_ones_own_profile_is_used_by_name_and_by_path(home: Path, tmp_path: Path
 @pytest.fixture
 def few(tmp_path: Path) -> Path:
     for n in range(5):
-        write(tmp_path / ".claude" / "projects" / "p" / f"{n}.jsonl", *conversation(f"row-{n}", 3))
+        write_lines(tmp_path / ".claude" / "projects" / "p" / f"{n}.jsonl", *build_conversation(f"row-{n}", 3))
     return tmp_path
 
 
-def by_model(few: Path, service: Standin, *args: object) -> Ran:
+def by_model(few: Path, service: ModelServer, *args: object) -> Ran:
     return quality(few, "--judge", "anthropic", "--model-url", service.url, *args, ANTHROPIC_API_KEY="none")
 
 
 def test_nothing_is_sent_from_a_pipe_without_a_yes(few: Path) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         ran = by_model(few, service)
         assert not service.requests
     assert (ran.code, ran.out) == (2, "")
@@ -241,7 +242,7 @@ def test_nothing_is_sent_from_a_pipe_without_a_yes(few: Path) -> None:
 
 
 def test_a_dry_run_shows_every_word_and_sends_none(few: Path) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         ran = by_model(few, service, "--dry-run")
         machine = by_model(few, service, "--dry-run", "--json").json
         assert not service.requests
@@ -259,7 +260,7 @@ def test_a_dry_run_of_the_offline_judge_says_that_nothing_leaves(few: Path) -> N
 
 
 def test_with_a_yes_a_model_judges_and_is_paid_once(few: Path) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         ran = by_model(few, service, "--yes", "--json")
         assert {one["judge"] for one in ran.json} == {"anthropic"}
         assert all(one["fallback"] is None and one["overall_quality"] for one in ran.json)
@@ -270,7 +271,7 @@ def test_with_a_yes_a_model_judges_and_is_paid_once(few: Path) -> None:
 
 
 def test_over_budget_the_offline_judge_does_the_rest_and_it_is_said(few: Path) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         ran = by_model(few, service, "--yes", "--max-cost", "0.0001")
         assert not service.calls
     assert ran.code == 0
@@ -278,14 +279,14 @@ def test_over_budget_the_offline_judge_does_the_rest_and_it_is_said(few: Path) -
 
 
 def test_a_service_that_refuses_the_key_is_said(few: Path) -> None:
-    with Standin(lambda *_: Status(401)) as service:
+    with ModelServer(lambda *_: ErrorStatus(401)) as service:
         ran = by_model(few, service, "--yes", "--details")
     assert ran.code == 0
     assert len(re.findall(r"judged by offline in one piece, for .*ANTHROPIC_API_KEY", ran.out)) == 5
 
 
 def test_an_answer_that_cannot_be_used_says_why_and_is_no_score(few: Path) -> None:
-    with Standin(lambda *_: "Splendid work!") as service:
+    with ModelServer(lambda *_: "Splendid work!") as service:
         ran = by_model(few, service, "--yes", "--details")
     assert ran.code == 0
     assert ran.out.count("no overall quality: the reply must be one JSON object and nothing else") == 5

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, conversation, folder_of, is_one_line, run, said, write
+from assay.testing.claude_code import build_conversation, build_prompt, write_folder, write_lines
+from tests.conftest import Ran, is_one_line, run
 
 PLACES = {"/home/ada/loom": ("2026-03-02", 3), "/home/ada/wheel": ("2026-04-01", 2)}
 
@@ -23,9 +24,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             name = f"{Path(cwd).name}-{n}"
             records = [
                 {**one, "cwd": cwd, "timestamp": one["timestamp"].replace("2026-03-02T09", f"{day}T{9 + n:02}")}
-                for one in conversation(name, 3)
+                for one in build_conversation(name, 3)
             ]
-            write(top / f"{name}.jsonl", *records)
+            write_lines(top / f"{name}.jsonl", *records)
     return top
 
 
@@ -150,7 +151,7 @@ def test_settings_come_from_the_project_and_flags_win(folder: Path, tmp_path: Pa
 @pytest.mark.parametrize("name", ["score", "sessions", "streams", "doctor", "show"])
 def test_a_key_that_is_not_known_is_told(tmp_path: Path, name: str):
     (tmp_path / "assay.toml").write_text("jugde = 'offline'\n")
-    ran = run(name, *([] if name == "doctor" else [folder_of(tmp_path / "in", 1)]), cwd=tmp_path)
+    ran = run(name, *([] if name == "doctor" else [write_folder(tmp_path / "in", 1)]), cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert is_one_line(ran.err)
     assert "did you mean judge?" in ran.err
@@ -228,12 +229,12 @@ def test_a_file_that_cannot_be_written_is_told_and_leaves_nothing(folder: Path, 
 
 
 def test_what_was_not_read_is_noted(tmp_path: Path):
-    write(tmp_path / "a.jsonl", *conversation("a", 3), b"broken")
+    write_lines(tmp_path / "a.jsonl", *build_conversation("a", 3), b"broken")
     ran = run("score", tmp_path, "--store", tmp_path / "s.db")
     assert "1 line could not be read: `assay doctor` with the same paths says which" in ran.out
 
 
 def test_a_conversation_in_which_nobody_said_much_is_no_score(tmp_path: Path):
-    write(tmp_path / "a.jsonl", said(1, "hi"))
+    write_lines(tmp_path / "a.jsonl", build_prompt(1, "hi"))
     ran = run("score", tmp_path, "--store", tmp_path / "s.db")
     assert "PRISM Score: no score, nothing counts: of 1 session 1 trivial" in ran.out

@@ -9,7 +9,8 @@ from typer.testing import CliRunner, Result
 import assay
 from assay.cli.session import app
 from assay.errors import AssayError, BadInput
-from tests.conftest import environment, replied, said, write
+from assay.testing.claude_code import build_prompt, build_reply, write_lines
+from tests.conftest import environment
 
 
 @pytest.fixture
@@ -18,9 +19,12 @@ def top(tmp_path: Path) -> Path:
         talk = [
             one
             for n in range(0, 40, 10)
-            for one in (said(n, f"card the {n} sheep of {stream}", stream), replied(n + 1, "carded", stream))
+            for one in (
+                build_prompt(n, f"card the {n} sheep of {stream}", stream),
+                build_reply(n + 1, "carded", stream),
+            )
         ]
-        write(tmp_path / "in" / f"{stream}.jsonl", *talk)
+        write_lines(tmp_path / "in" / f"{stream}.jsonl", *talk)
     return tmp_path
 
 
@@ -67,7 +71,7 @@ def test_an_id_may_be_shortened_while_it_is_the_only_one(top: Path):
 
 def test_an_id_that_several_have_lists_them(top: Path, tmp_path: Path):
     for n in range(40):
-        write(tmp_path / "in" / f"more{n}.jsonl", said(n + 100, f"shear \x1b[31m sheep {n}", f"more{n}"))
+        write_lines(tmp_path / "in" / f"more{n}.jsonl", build_prompt(n + 100, f"shear \x1b[31m sheep {n}", f"more{n}"))
     ids = [one.id for one in score(top)]
     prefix = next(one[0] for one in ids if sum(other[0] == one[0] for other in ids) > 1)
     words = complaint(session("rename", prefix, "Sheep", top=top))

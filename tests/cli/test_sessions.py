@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, conversation, folder_of, is_one_line, run, said, write
+from assay.testing.claude_code import build_conversation, build_prompt, write_folder, write_lines
+from tests.conftest import Ran, is_one_line, run
 
 
 @pytest.fixture(scope="module")
@@ -13,8 +14,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sessions that count, and a trivial one."""
     top = tmp_path_factory.mktemp("sessions") / "in"
     for n in range(3):
-        write(top / f"{n}.jsonl", *conversation(f"loom-{n}", 3, start=n * 7200))
-    write(top / "hi.jsonl", said(90_000, "hi", "greeting"))
+        write_lines(top / f"{n}.jsonl", *build_conversation(f"loom-{n}", 3, start=n * 7200))
+    write_lines(top / "hi.jsonl", build_prompt(90_000, "hi", "greeting"))
     return top
 
 
@@ -88,7 +89,7 @@ def test_a_choice_that_fits_nothing_is_told_once(folder: Path):
 
 
 def test_the_newest_sessions_are_listed_up_to_a_limit(tmp_path):
-    files = folder_of(tmp_path / "cc", 6)
+    files = write_folder(tmp_path / "cc", 6)
     store = ("--store", tmp_path / "s.db")
     every = run("sessions", files, *store).out.splitlines()
     some = run("sessions", files, "--limit", "2", *store).out.splitlines()

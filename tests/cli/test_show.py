@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import conversation, is_one_line, run, said, streams, write
+from assay.testing.claude_code import build_conversation, build_prompt, write_lines
+from tests.conftest import is_one_line, run, streams
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("show")
     for name in ("wool-1", "wool-2", "wool", "xyz"):
-        write(top / "in" / f"{name}.jsonl", *conversation(name))
+        write_lines(top / "in" / f"{name}.jsonl", *build_conversation(name))
     streams(top / "in", "--store", top / "s.db")
     return top / "s.db"
 
@@ -49,11 +50,11 @@ def test_what_was_asked_done_and_answered_is_shown(store: Path):
 
 
 def test_a_stream_whose_file_is_deleted_or_overwritten_does_not_break_show(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("first"))
-    write(tmp_path / "in" / "b.jsonl", *conversation("second"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("first"))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("second"))
     streams(tmp_path / "in", "--store", tmp_path / "s.db")
     path.unlink()
-    write(tmp_path / "in" / "b.jsonl", said(1, stream="third"))
+    write_lines(tmp_path / "in" / "b.jsonl", build_prompt(1, stream="third"))
     streams(tmp_path / "in", "--store", tmp_path / "s.db")
     assert run("show", "first", "--store", tmp_path / "s.db", "--json").json["stream"]["is_gone"]
     ran = run("show", "second", "--store", tmp_path / "s.db", "--json")
@@ -62,10 +63,12 @@ def test_a_stream_whose_file_is_deleted_or_overwritten_does_not_break_show(tmp_p
 
 
 def test_what_show_counts_is_what_the_list_counts(tmp_path: Path):
-    base = conversation("origin", 3)
-    write(tmp_path / "in" / "a.jsonl", *base)
-    write(
-        tmp_path / "in" / "b.jsonl", *({**one, "sessionId": "fork"} for one in base), *conversation("fork", 1, start=90)
+    base = build_conversation("origin", 3)
+    write_lines(tmp_path / "in" / "a.jsonl", *base)
+    write_lines(
+        tmp_path / "in" / "b.jsonl",
+        *({**one, "sessionId": "fork"} for one in base),
+        *build_conversation("fork", 1, start=90),
     )
     for one in streams(tmp_path / "in", "--store", tmp_path / "s.db")["streams"]:
         detail = run("show", one["id"], "--store", tmp_path / "s.db", "--json").json
@@ -80,7 +83,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     """A store, and the sessions in it."""
     top = tmp_path_factory.mktemp("show-sessions")
     for n in range(20):
-        write(top / "in" / f"{n:02}.jsonl", *conversation(f"loom-{n:02}", 3, start=n * 7200))
+        write_lines(top / "in" / f"{n:02}.jsonl", *build_conversation(f"loom-{n:02}", 3, start=n * 7200))
     found = run("sessions", top / "in", "--store", top / "s.db", "--json").json["sessions"]
     return top / "s.db", found
 
@@ -121,8 +124,8 @@ def test_a_stream_names_the_sessions_in_it(scored: tuple[Path, list[dict[str, An
 
 
 def test_a_session_that_was_merged_into_another_leads_there(tmp_path: Path):
-    write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
-    write(tmp_path / "in" / "b.jsonl", *conversation("two", 3, start=90_000))
+    write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 3))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("two", 3, start=90_000))
     store = tmp_path / "s.db"
     first, second = (one["id"] for one in run("sessions", tmp_path / "in", "--store", store, "--json").json["sessions"])
     assert run("session", "merge", first, second, "--store", store).code == 0

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import conversation, folder_of, here, is_one_line, run, said, settled, streams, write
+from assay.testing.claude_code import build_conversation, build_prompt, write_folder, write_lines
+from tests.conftest import here, is_one_line, run, settled, streams
 
 PLACES = {
     "loom": "/home/ada/loom",
@@ -31,9 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("streams")
     ages = {"hour": {"hours": 1}, "days": {"days": 3}, "weeks": {"weeks": 3}}
     for name, age in ages.items():
-        write(top / "aged" / f"{name}.jsonl", {**said(1, stream=name), "timestamp": ago(**age)})
+        write_lines(top / "aged" / f"{name}.jsonl", {**build_prompt(1, stream=name), "timestamp": ago(**age)})
     for name, cwd in PLACES.items():
-        write(top / "placed" / f"{name}.jsonl", {**said(1, stream=name), "cwd": cwd})
+        write_lines(top / "placed" / f"{name}.jsonl", {**build_prompt(1, stream=name), "cwd": cwd})
     return top
 
 
@@ -59,7 +60,7 @@ def test_streams_are_chosen_by_time(folder: Path, tmp_path: Path, options: list[
 @pytest.mark.parametrize("option", ["--since", "--until"])
 @pytest.mark.parametrize("given", ["nonsense", "7y", "-7d", "2026-13-45", "99999999999d", "0001-01-01", "9999-12-31"])
 def test_a_time_that_is_none_is_told_in_one_line(tmp_path: Path, option: str, given: str):
-    write(tmp_path / "a.jsonl", said(1))
+    write_lines(tmp_path / "a.jsonl", build_prompt(1))
     env = {"TZ": "Pacific/Kiritimati" if given.startswith("0001") else "Pacific/Pago_Pago"}
     ran = run("streams", tmp_path, "--store", tmp_path / "s.db", "--json", f"{option}={given}", env=env)
     assert "Traceback" not in ran.err
@@ -93,15 +94,15 @@ def test_streams_are_chosen_by_project(folder: Path, tmp_path: Path, given: str,
 def test_a_dot_is_the_project_one_stands_in(tmp_path: Path):
     here, there = tmp_path / "here", tmp_path / "hereafter"
     here.mkdir()
-    write(tmp_path / "in" / "a.jsonl", {**said(1, stream="a"), "cwd": str(here)})
-    write(tmp_path / "in" / "b.jsonl", {**said(1, stream="b"), "cwd": str(there)})
-    write(tmp_path / "in" / "c.jsonl", {**said(1, stream="c"), "cwd": str(here / "deeper")})
+    write_lines(tmp_path / "in" / "a.jsonl", {**build_prompt(1, stream="a"), "cwd": str(here)})
+    write_lines(tmp_path / "in" / "b.jsonl", {**build_prompt(1, stream="b"), "cwd": str(there)})
+    write_lines(tmp_path / "in" / "c.jsonl", {**build_prompt(1, stream="c"), "cwd": str(here / "deeper")})
     ran = run("streams", tmp_path / "in", "--store", tmp_path / "s.db", "--json", "--project", ".", cwd=here)
     assert ids(ran.json) == {"a", "c"}
 
 
 def test_what_was_not_read_is_named_under_the_table(tmp_path: Path):
-    write(tmp_path / "a.jsonl", said(1), b"broken")
+    write_lines(tmp_path / "a.jsonl", build_prompt(1), b"broken")
     ran = run("streams", tmp_path, "--store", tmp_path / "s.db")
     assert ran.code == 0
     assert "weave the blue scarf" in ran.out
@@ -117,8 +118,8 @@ def test_a_file_that_is_no_transcript_is_named_with_what_it_is(tmp_path: Path):
 
 
 def test_streams_that_were_scored_first_have_the_same_facts(tmp_path):
-    files = folder_of(tmp_path / "cc", 5)
-    write(files / "copy.jsonl", *conversation("0000-loom", 2))
+    files = write_folder(tmp_path / "cc", 5)
+    write_lines(files / "copy.jsonl", *build_conversation("0000-loom", 2))
     alone = streams(files, "--store", tmp_path / "a.db")
     here("score", files, "--store", tmp_path / "b.db")
     before = streams(files, "--store", tmp_path / "b.db")
@@ -127,7 +128,7 @@ def test_streams_that_were_scored_first_have_the_same_facts(tmp_path):
 
 
 def test_showing_a_stream_establishes_its_facts(tmp_path):
-    files = folder_of(tmp_path / "cc", 2)
+    files = write_folder(tmp_path / "cc", 2)
     here("score", files, "--store", tmp_path / "b.db")
     shown = json.loads(here("show", "0001-loom", "--store", tmp_path / "b.db", "--json"))
     assert shown["stream"]["facts"]["tool_calls"] > 0

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
 
-from tests.conftest import called, record, replied, returned, said, stamp, write
+from assay.testing.claude_code import (
+    build_call,
+    build_prompt,
+    build_record,
+    build_reply,
+    build_result,
+    build_shell_call,
+    format_time,
+    write_lines,
+)
 from tests.sessions.redaction_secrets import SHAPES, Secret, made
 
 SAYABLE = (
@@ -80,14 +89,8 @@ def leaks(text: str, pieces: dict[str, str]) -> set[str]:
 # --- Claude Code ------------------------------------------------------------------------------
 
 
-def used(second: float, name: str, given: dict[str, Any], stream: str, **more: Any) -> dict[str, Any]:
-    block = {"type": "tool_use", "id": f"c{second}/{stream}", "name": name, "input": given}
-    message = {"id": f"m{second}/{stream}", "model": "claude-sonnet-4-5", "content": [block]}
-    return record("assistant", second, stream, message={**message, "usage": {"output_tokens": 5}}, **more)
-
-
 def edited(second: float, call: float, path: str, lines: list[str], stream: str) -> dict[str, Any]:
-    done = returned(second, call, "updated", stream)
+    done = build_result(second, call, "updated", stream)
     patch = [{"oldStart": 1, "newStart": 1, "lines": lines}]
     return done | {"toolUseResult": {"type": "update", "filePath": path, "structuredPatch": patch}}
 
@@ -107,46 +110,48 @@ def claude_code(top: Path, folder: str, plant: Plant, stream: str = "loom-1") ->
     lines = ["+" + line for line in word("new line").splitlines()] + [f"+row_{n} = {n}" for n in range(12)]
     refused = f"The user doesn't want to proceed with this tool use. The user said:\nno, use {word('rejection')}"
     records: list[dict[str, Any] | str] = [
-        said(1, f"Please add the row that uses {word('prompt')} to the loom, and test it", stream),
-        used(2, "Read", {"file_path": path}, stream),
-        returned(3, 2, f"1→{word('file read')}", stream),
-        used(4, "Edit", {"file_path": path, "old_string": word("old"), "new_string": word("new")}, stream),
+        build_prompt(1, f"Please add the row that uses {word('prompt')} to the loom, and test it", stream),
+        build_call(2, "Read", {"file_path": path}, stream),
+        build_result(3, 2, f"1→{word('file read')}", stream),
+        build_call(4, "Edit", {"file_path": path, "old_string": word("old"), "new_string": word("new")}, stream),
         edited(5, 4, path, lines, stream),
-        used(6, "Write", {"file_path": made, "content": f"{word('written')}\n" + "a = 1\n" * 12}, stream),
-        returned(7, 6, "created", stream),
-        called(8, f"export TOKEN={word('command')} && pytest -q", stream),
-        returned(9, 8, f"1 failed\nE   AssertionError: {word('test output')}", stream),
-        used(10, "WebFetch", {"url": f"https://ada:{name('basic auth')}@loom.example/x"}, stream),
-        returned(11, 10, word("page"), stream),
-        used(12, "Grep", {"pattern": word("pattern")}, stream),
-        returned(13, 12, "nothing", stream),
-        used(14, f"mcp__loom__{name('tool name')}", {"query": word("tool input")}, stream),
-        returned(15, 14, word("mcp output"), stream),
-        used(16, "Bash", {"command": "rm -rf /loom"}, stream),
-        returned(17, 16, refused, stream),
-        used(18, "Task", {"description": word("agent task"), "prompt": word("agent prompt")}, stream),
-        returned(19, 18, word("agent report"), stream) | {"toolUseResult": {"agentId": agent}},
-        called(20, f"git commit -am 'use {word('commit message')}'", stream),
-        returned(21, 20, f"[main 1a2b3c4] use {word('commit output')}\n 1 file changed", stream),
-        replied(22, f"Done: the row uses {word('reply')}", stream),
-        said(30, f"<bash-input>echo {word('own command')}</bash-input>", stream),
-        said(31, f"<command-name>/knit</command-name><command-args>{word('slash command')}</command-args>", stream),
-        record("queue-operation", 32, stream, operation="enqueue", content=f"also {word('queued')}"),
-        record("queue-operation", 33, stream, operation="remove", content=f"also {word('queued')}"),
-        record("system", 34, stream, subtype=name("system subtype"), content=word("system")),
+        build_call(6, "Write", {"file_path": made, "content": f"{word('written')}\n" + "a = 1\n" * 12}, stream),
+        build_result(7, 6, "created", stream),
+        build_shell_call(8, f"export TOKEN={word('command')} && pytest -q", stream),
+        build_result(9, 8, f"1 failed\nE   AssertionError: {word('test output')}", stream),
+        build_call(10, "WebFetch", {"url": f"https://ada:{name('basic auth')}@loom.example/x"}, stream),
+        build_result(11, 10, word("page"), stream),
+        build_call(12, "Grep", {"pattern": word("pattern")}, stream),
+        build_result(13, 12, "nothing", stream),
+        build_call(14, f"mcp__loom__{name('tool name')}", {"query": word("tool input")}, stream),
+        build_result(15, 14, word("mcp output"), stream),
+        build_call(16, "Bash", {"command": "rm -rf /loom"}, stream),
+        build_result(17, 16, refused, stream),
+        build_call(18, "Task", {"description": word("agent task"), "prompt": word("agent prompt")}, stream),
+        build_result(19, 18, word("agent report"), stream) | {"toolUseResult": {"agentId": agent}},
+        build_shell_call(20, f"git commit -am 'use {word('commit message')}'", stream),
+        build_result(21, 20, f"[main 1a2b3c4] use {word('commit output')}\n 1 file changed", stream),
+        build_reply(22, f"Done: the row uses {word('reply')}", stream),
+        build_prompt(30, f"<bash-input>echo {word('own command')}</bash-input>", stream),
+        build_prompt(
+            31, f"<command-name>/knit</command-name><command-args>{word('slash command')}</command-args>", stream
+        ),
+        build_record("queue-operation", 32, stream, operation="enqueue", content=f"also {word('queued')}"),
+        build_record("queue-operation", 33, stream, operation="remove", content=f"also {word('queued')}"),
+        build_record("system", 34, stream, subtype=name("system subtype"), content=word("system")),
         {"type": "custom-title", "customTitle": word("title"), "sessionId": stream},
         {"type": "summary", "summary": word("summary"), "leafUuid": "x"},
-        {"type": "pr-link", "prUrl": f"https://loom.example/pull/{name('pull request')}", "timestamp": stamp(36)},
+        {"type": "pr-link", "prUrl": f"https://loom.example/pull/{name('pull request')}", "timestamp": format_time(36)},
         {"type": name("record type"), "text": word("unknown record"), "sessionId": stream},
         '{"type": "user", "message": ' + word("malformed line").replace("\n", " "),
         '"' + word("bare text").replace("\n", " ") + '"',
         '{"type": "user", "message": {"content": {"' + name("odd key") + '": 1}}}',
-        said(40, f"still wrong!! it fails with {word('complaint')}", stream, gitBranch=f"fix/{name('branch')}"),
-        called(41, "pytest -q", stream),
-        returned(42, 41, f"E   ValueError: {word('last failure')}\n1 failed in 0.1s", stream),
-        record("assistant", 43, stream, isApiErrorMessage=True, error=word("api error"), message={
+        build_prompt(40, f"still wrong!! it fails with {word('complaint')}", stream, gitBranch=f"fix/{name('branch')}"),
+        build_shell_call(41, "pytest -q", stream),
+        build_result(42, 41, f"E   ValueError: {word('last failure')}\n1 failed in 0.1s", stream),
+        build_record("assistant", 43, stream, isApiErrorMessage=True, error=word("api error"), message={
             "id": "e1", "model": "<synthetic>", "content": [{"type": "text", "text": word("api error text")}]}),
-        replied(44, f"It can't be done: {word('last reply')}", stream, version=f"2.1.{name('version')}")
+        build_reply(44, f"It can't be done: {word('last reply')}", stream, version=f"2.1.{name('version')}")
         | {"message": {"id": "m44", "model": name("model"), "content": [{"type": "text", "text": word("final")}],
                        "usage": {"output_tokens": 9}}},
     ]  # fmt: skip
@@ -154,28 +159,28 @@ def claude_code(top: Path, folder: str, plant: Plant, stream: str = "loom-1") ->
     for one in records:
         if isinstance(one, dict) and one["uuid" if "uuid" in one else "type"] and "gitBranch" in one:
             one["gitBranch"] = f"fix/{name('branch')}"
-    write(top / f"{name('transcript')}.jsonl", *records)
+    write_lines(top / f"{name('transcript')}.jsonl", *records)
     aside = {"isSidechain": True, "agentId": agent, "cwd": folder}
-    write(
+    write_lines(
         top / f"{agent}.jsonl",
-        said(18.1, word("agent prompt"), stream, **aside),
-        replied(18.2, word("agent words"), stream, **aside),
-        called(18.3, f"echo {word('agent command')}", stream, **aside),
-        replied(18.5, word("agent report"), stream, **aside),
+        build_prompt(18.1, word("agent prompt"), stream, **aside),
+        build_reply(18.2, word("agent words"), stream, **aside),
+        build_shell_call(18.3, f"echo {word('agent command')}", stream, **aside),
+        build_reply(18.5, word("agent report"), stream, **aside),
     )
     plan = f"Implement the following plan:\n\n# Loom\n{word('plan')}\n\nIf you need details, read the full transcript at: {top}/x/{stream}.jsonl"  # noqa: E501
     second = [
-        said(60, plan, f"{stream}b", cwd=folder),
-        called(61, "pytest -q", f"{stream}b", cwd=folder),
-        returned(62, 61, "3 passed in 0.1s", f"{stream}b") | {"cwd": folder},
-        replied(63, f"all of {word('second reply')} is there", f"{stream}b", cwd=folder),
-        said(70, f"thanks, that works, {word('thanks')}", f"{stream}b", cwd=folder),
-        replied(71, "welcome", f"{stream}b", cwd=folder),
-        said(80, f"now something else: why is {word('other topic')} slow?", f"{stream}b", cwd=folder),
-        replied(81, "because", f"{stream}b", cwd=folder),
+        build_prompt(60, plan, f"{stream}b", cwd=folder),
+        build_shell_call(61, "pytest -q", f"{stream}b", cwd=folder),
+        build_result(62, 61, "3 passed in 0.1s", f"{stream}b") | {"cwd": folder},
+        build_reply(63, f"all of {word('second reply')} is there", f"{stream}b", cwd=folder),
+        build_prompt(70, f"thanks, that works, {word('thanks')}", f"{stream}b", cwd=folder),
+        build_reply(71, "welcome", f"{stream}b", cwd=folder),
+        build_prompt(80, f"now something else: why is {word('other topic')} slow?", f"{stream}b", cwd=folder),
+        build_reply(81, "because", f"{stream}b", cwd=folder),
     ]
-    write(top / f"second-{stream}.jsonl", *second)
-    write(top / f"third-{stream}.jsonl", *cut_in_two(folder, name, f"{stream}c"))
+    write_lines(top / f"second-{stream}.jsonl", *second)
+    write_lines(top / f"third-{stream}.jsonl", *cut_in_two(folder, name, f"{stream}c"))
     return top
 
 
@@ -185,11 +190,11 @@ def cut_in_two(folder: str, name: Callable[[str], str], stream: str) -> list[dic
     output = f"{row}{name('where an output is cut')} {row * 5}{name('where its end begins')} {'thread ' * 25}"
     reply = f"{row}{name('where a reply is cut')} " + f"{row}weave " * 60
     return [
-        said(90, f"{row}{name('where a title is cut')} and mend the loom", stream, cwd=folder),
-        called(91, "ls -la", stream, cwd=folder),
-        returned(92, 91, output, stream) | {"cwd": folder},
-        replied(93, reply, stream, cwd=folder),
-        replied(94, reply, stream, cwd=folder),
+        build_prompt(90, f"{row}{name('where a title is cut')} and mend the loom", stream, cwd=folder),
+        build_shell_call(91, "ls -la", stream, cwd=folder),
+        build_result(92, 91, output, stream) | {"cwd": folder},
+        build_reply(93, reply, stream, cwd=folder),
+        build_reply(94, reply, stream, cwd=folder),
     ]
 
 
@@ -220,7 +225,7 @@ def codex(top: Path, folder: str, plant: Plant, thread: str = "t-kiosk") -> Path
     usage = {"input_tokens": 100, "cached_input_tokens": 0, "output_tokens": 10, "total_tokens": 110}
     tool = {"server": name("server"), "tool": name("tool"), "arguments": {"query": word("tool input")}}
     payloads = [
-        ("session_meta", {"id": thread, "timestamp": stamp(0), "cwd": folder, "originator": name("originator"),
+        ("session_meta", {"id": thread, "timestamp": format_time(0), "cwd": folder, "originator": name("originator"),
          "cli_version": name("version"), "source": "cli", "git": {"branch": f"fix/{name('branch')}"}}),
         event("task_started", turn_id="k-1"),
         ("turn_context", {"turn_id": "k-1", "cwd": folder, "model": name("model")}),
@@ -255,6 +260,8 @@ def codex(top: Path, folder: str, plant: Plant, thread: str = "t-kiosk") -> Path
         event("error", message=f"the service says {word('error')}"),
         event("turn_aborted", turn_id="k-2", reason=word("abort")),
     ]  # fmt: skip
-    records = [{"timestamp": stamp(200 + n), "type": kind, "payload": one} for n, (kind, one) in enumerate(payloads)]
-    write(top / f"rollout-2026-03-02T09-00-00-{thread}.jsonl", *records)
+    records = [
+        {"timestamp": format_time(200 + n), "type": kind, "payload": one} for n, (kind, one) in enumerate(payloads)
+    ]
+    write_lines(top / f"rollout-2026-03-02T09-00-00-{thread}.jsonl", *records)
     return top

@@ -120,6 +120,7 @@ RULES: dict[str, Rule] = {
     ),
     "the network is used": Rule(
         imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http",
+        "testing": "servers on the loopback, for tests",
         "evals/relay.py": "an agent's own way to its service", "evals/doorway.py": "the sandbox's side of it"}
     ),
     "modules are imported by a name that is not written there": Rule(
@@ -141,6 +142,7 @@ RULES: dict[str, Rule] = {
     "files are written": Rule(
         writes,
         {
+            "testing": "what a test makes up",
             "files.py": "reports (-o), runs, and pulled sessions, each whole or not at all",
             "cli/evaluating.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from assay.langfuse import Client, connect
-from tests.langfuse.standin import KEYS, Standin, Time
+from assay.testing.langfuse import KEYS, FakeClock
+from tests.langfuse.contract import CheckedServer
 
 HOST = "https://langfuse.example"
 
@@ -16,18 +17,18 @@ def environment(host: str = HOST) -> dict[str, str]:
 
 
 @pytest.fixture
-def make() -> Iterator[Callable[..., Standin]]:
+def make() -> Iterator[Callable[..., CheckedServer]]:
     """Makes stand-ins of a version; in the end none may have seen or said what the specification forbids."""
-    made: list[Standin] = []
+    made: list[CheckedServer] = []
 
-    def standin(version: str = "4.16.0", time: Time | None = None) -> Standin:
-        made.append(Standin(version, time or Time()))
+    def standin(version: str = "4.16.0", time: FakeClock | None = None) -> CheckedServer:
+        made.append(CheckedServer(version, time or FakeClock()))
         return made[-1]
 
     yield standin
     assert [fault for one in made for fault in one.violations] == []
 
 
-def client_of(standin: Standin, host: str = HOST, **more: Any) -> Client:
+def client_of(standin: CheckedServer, host: str = HOST, **more: Any) -> Client:
     assert standin.time is not None
-    return connect(environment(host), clock=standin.time.clock(), transport=standin.transport(), **more)
+    return connect(environment(host), clock=standin.time.clock(), transport=standin.build_transport(), **more)

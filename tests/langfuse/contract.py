@@ -7,6 +7,8 @@ from typing import Any
 
 import jsonschema
 
+from assay.testing.langfuse import LangfuseServer
+
 SPEC = json.loads((Path(__file__).parent / "openapi.json").read_text())
 
 
@@ -50,3 +52,16 @@ def answer_faults(method: str, path: str, status: int, body: Any) -> list[str]:
         return []
     schema = known["answers"].get(str(status)) or known["answers"].get("200")
     return against(schema, body) if schema else []
+
+
+class CheckedServer(LangfuseServer):
+    """A Langfuse server that notes every request and answer which the specification forbids."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.violations: list[str] = []
+
+    def inspect(self, method: str, path: str, query: dict[str, str], body: Any, status: int, answer: Any) -> None:
+        self.violations += request_faults(method, path, query, body)
+        if status < 300:
+            self.violations += answer_faults(method, path, status, answer)

@@ -8,9 +8,9 @@ from assay.errors import BadInput
 from assay.http import AccessDenied, RemoteError
 from assay.langfuse import connect, status
 from tests.langfuse.conftest import HOST, client_of, environment
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 VERSIONS = [
     ("3.150.0", "v3", "ingestion"),
     ("4.16.0", "v4", "ingestion"),
@@ -59,13 +59,13 @@ def test_what_is_missing_in_the_environment_is_named(name):
 def test_the_sdks_other_name_for_the_host_is_known(make: Make):
     standin = make()
     env = environment() | {"LANGFUSE_HOST": "", "LANGFUSE_BASE_URL": HOST}
-    assert connect(env, transport=standin.transport()).host == "langfuse.example"
+    assert connect(env, transport=standin.build_transport()).host == "langfuse.example"
 
 
 def test_wrong_keys_are_told_without_the_key(make: Make):
     standin = make()
     env = environment() | {"LANGFUSE_SECRET_KEY": "sk-lf-wrong"}
-    client = connect(env, transport=standin.transport())
+    client = connect(env, transport=standin.build_transport())
     with pytest.raises(AccessDenied, match=r"401 Invalid credentials.*check the keys") as caught:
         status(client)
     assert "sk-lf" not in str(caught.value)

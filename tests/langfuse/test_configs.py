@@ -8,9 +8,9 @@ from assay.errors import BadInput
 from assay.http import ServiceBusy
 from assay.langfuse import ScoreConfig, setup
 from tests.langfuse.conftest import client_of
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 NUMBER = ScoreConfig(name="tool_efficiency", data_type="NUMERIC", min_value=0, max_value=1, description="Tools")
 LABELS = ScoreConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "full"))
 TRUTH = ScoreConfig(name="crushed", data_type="BOOLEAN")
@@ -72,7 +72,7 @@ def test_the_oldest_active_match_wins_wherever_it_stands_in_the_list(make: Make)
     standin.create_config(body)
     report = setup(client_of(standin), [NUMBER])
     assert report.ids == {"tool_efficiency": "cfg-2"}
-    assert len(standin.asked("score-configs")) == 3
+    assert len(standin.list_queries("score-configs")) == 3
 
 
 def test_an_archived_config_is_not_woken_up(make: Make):

@@ -14,15 +14,15 @@ from assay.langfuse.configs import check
 from assay.langfuse.facts import CONFIGS, facts_of
 from assay.pipeline.langfusing import Post, deliver, where_of
 from assay.stores import Store, open_store
+from assay.testing.observations import build_bug_fix, build_hook_turn, build_trace
 from assay.types import Citation, Clean, Session
 from tests.langfuse.conftest import client_of
-from tests.langfuse.make_observations import hook_turn, mended, trace_of
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 from tests.make_sessions import session_of
 
 VERSIONS = ["3.150.0", "4.16.0", "4.59.0"]
 TARGET = Target(session="s1", timestamp="2026-11-10T09:00:00Z")
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 
 
 def clean(text: str) -> Clean:
@@ -78,8 +78,8 @@ def test_its_words_are_cleaned_and_nobody_is_named():
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_session_is_known_if_anything_of_it_is_there(make: Make, version):
     standin = make(version)
-    standin.observations = hook_turn(1, "Why?", reply="So.")
-    standin.traces = [trace_of(standin.observations)]
+    standin.observations = build_hook_turn(1, "Why?", reply="So.")
+    standin.traces = [build_trace(standin.observations)]
     client = client_of(standin)
     before = len(standin.log)
     assert (is_known(client, "s1"), is_known(client, "nobody")) == (True, False)
@@ -88,7 +88,7 @@ def test_a_session_is_known_if_anything_of_it_is_there(make: Make, version):
 
 def test_the_trace_of_a_moment_is_found_in_a_pulled_session(make: Make, tmp_path):
     standin = make()
-    standin.observations = [*mended("a"), *mended("a", first=7)]
+    standin.observations = [*build_bug_fix("a"), *build_bug_fix("a", first=7)]
     path = Path(pull(client_of(standin), tmp_path, ["a"]).pulled[0].path)
     begin = {row["traceId"]: row["startTime"] for row in standin.observations if row["isRootObservation"]}
     assert {trace: trace_at(path, at) for trace, at in begin.items()} == {trace: trace for trace in begin}
@@ -115,7 +115,7 @@ def post(client: Client, store: Store, dies_after: int = 1000) -> Post:
     return Post(client=client, store=store, where=where_of(client), now=now)
 
 
-def rows(standin: Standin) -> dict[str, Any]:
+def rows(standin: CheckedServer) -> dict[str, Any]:
     names = [name for _, name, _ in standin.scores]
     assert len(names) == len(set(names)), standin.scores
     return {row["name"]: row["body"]["value"] for row in standin.scores.values()}

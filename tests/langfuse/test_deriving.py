@@ -9,9 +9,9 @@ from assay.scores import profiles
 from assay.types import Citation, Clean
 from assay.types.quality import Dimension, Quality
 from tests.langfuse.conftest import client_of
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 TARGET = Target(session="s1", timestamp="2026-11-10T09:00:00Z")
 OVERALL = 0.625
 

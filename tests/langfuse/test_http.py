@@ -20,7 +20,7 @@ from assay.http import (
     decode_answer,
     parse_address,
 )
-from tests.langfuse.standin import Time
+from assay.testing.langfuse import FakeClock
 
 SECRET = "sk-lf-very-secret"
 
@@ -40,7 +40,7 @@ class Script:
         return answer
 
 
-def http(script: Script, time: Time, **more) -> Http:
+def http(script: Script, time: FakeClock, **more) -> Http:
     keys = "pk", SECRET
     return Http("https://loom.example/", keys, clock=time.clock(), transport=httpx.MockTransport(script), **more)
 
@@ -62,14 +62,14 @@ TROUBLE = {
 
 @pytest.mark.parametrize("case", TROUBLE)
 def test_trouble_that_passes_is_waited_out(case):
-    time, script = Time(), Script(TROUBLE[case], TROUBLE[case], fine())
+    time, script = FakeClock(), Script(TROUBLE[case], TROUBLE[case], fine())
     assert http(script, time).get("/x").status == 200
     assert time.slept == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("case", TROUBLE)
 def test_trouble_that_stays_is_told_with_the_place_and_without_the_key(case):
-    time, script = Time(), Script(TROUBLE[case])
+    time, script = FakeClock(), Script(TROUBLE[case])
     with pytest.raises((ServiceBusy, ServiceUnreachable), match=r"GET loom\.example/x: ") as caught:
         http(script, time, policy=RetryPolicy(tries=3)).get("/x")
     assert len(script.requests) == 3
@@ -80,7 +80,7 @@ def test_what_must_not_be_sent_twice_is_only_repeated_if_it_never_arrived():
     for trouble, times in [("refused", 2), ("429", 2), ("503", 2), ("silent", 1), ("reset", 1), ("500", 1)]:
         script = Script(TROUBLE[trouble], fine())
         with suppress(ServiceBusy, ServiceUnreachable):
-            http(script, Time()).post("/x", {}, is_repeatable=False)
+            http(script, FakeClock()).post("/x", {}, is_repeatable=False)
         assert len(script.requests) == times, trouble
 
 
@@ -89,20 +89,20 @@ AFTER = [("7", 7.0), ("0", 0.0), ("nonsense", 0.5), ("", 0.5), ("-3", 0.0)]
 
 @pytest.mark.parametrize(("header", "waited"), AFTER)
 def test_retry_after_is_obeyed(header, waited):
-    time, script = Time(), Script(httpx.Response(429, headers={"Retry-After": header}), fine())
+    time, script = FakeClock(), Script(httpx.Response(429, headers={"Retry-After": header}), fine())
     http(script, time).get("/x")
     assert time.slept == [waited]
 
 
 def test_retry_after_may_be_a_date():
     at = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    time, script = Time(), Script(httpx.Response(503, headers={"Retry-After": at}), fine())
+    time, script = FakeClock(), Script(httpx.Response(503, headers={"Retry-After": at}), fine())
     http(script, time).get("/x")
     assert 20 < time.slept[0] <= 30
 
 
 def test_a_service_that_asks_for_too_much_patience_is_given_up_at_once():
-    time, script = Time(), Script(httpx.Response(429, headers={"Retry-After": "3600"}))
+    time, script = FakeClock(), Script(httpx.Response(429, headers={"Retry-After": "3600"}))
     with pytest.raises(ServiceBusy, match="asks to wait 3600 s") as caught:
         http(script, time).get("/x")
     assert caught.value.wait_s == 3600
@@ -125,14 +125,14 @@ def test_a_refusal_is_not_tried_again(status, kind):
     headers = {"location": "https://elsewhere.example"} if status == 301 else {}
     script = Script(httpx.Response(status, json=said, headers=headers))
     with pytest.raises(kind, match=f"answered {status} no, ") as caught:
-        http(script, Time()).get("/x")
+        http(script, FakeClock()).get("/x")
     assert len(script.requests) == 1
     assert SECRET not in str(caught.value)
     assert '"path":["name"]' in str(caught.value)
 
 
 def test_requests_keep_to_the_pace():
-    time, script = Time(), Script(fine())
+    time, script = FakeClock(), Script(fine())
     client = http(script, time, per_minute={"general": 30})
     began = time.at
     for _ in range(91):
@@ -143,7 +143,7 @@ def test_requests_keep_to_the_pace():
 
 
 def test_an_answer_that_is_no_json_is_garbled():
-    client = http(Script(httpx.Response(200, html="<html>login</html>")), Time())
+    client = http(Script(httpx.Response(200, html="<html>login</html>")), FakeClock())
     with pytest.raises(GarbledAnswer, match=r"GET loom\.example/x: an answer of another form"):
         decode_answer(client.get("/x"), dict)
 

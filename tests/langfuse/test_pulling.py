@@ -17,32 +17,44 @@ from assay.langfuse import connect, pull
 from assay.langfuse.observations import each_once, in_order, v2_record
 from assay.langfuse.pulling import file_of
 from assay.sources.langfuse.records import END
+from assay.testing.observations import (
+    build_call,
+    build_hook_turn,
+    build_native_turn,
+    build_row,
+    build_step,
+    build_trace,
+    format_time,
+)
 from tests import conftest
 from tests.langfuse.conftest import client_of, environment
-from tests.langfuse.make_observations import calling, hook_turn, moment, native_turn, row, step, trace_of
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 BOTH = ["3.150.0", "4.16.0"]
 
 
-def fill(standin: Standin, *turns: list[dict[str, Any]]) -> None:
+def fill(standin: CheckedServer, *turns: list[dict[str, Any]]) -> None:
     """Put turns into a server: in disorder, and the first rows of each twice."""
     dice = random.Random(1)
     for turn in turns:
         rows = [*turn, *turn[:2]] if standin.is_modern else list(turn)
         dice.shuffle(rows)
         standin.observations += rows
-        standin.traces.append(trace_of(turn))
+        standin.traces.append(build_trace(turn))
 
 
 def two_turns(session: str = "s1") -> list[list[dict[str, Any]]]:
-    test = calling(f"{session}a", "Bash", "Exit code 1\n1 failed in 0.1s", command="pytest -q")
-    mend = calling(f"{session}b", "Edit", "done", file_path="/loom/warp.py", old_string="a", new_string="b\nc")
-    rerun = calling(f"{session}c", "Bash", "2 passed in 0.1s", command="pytest -q")
+    test = build_call(f"{session}a", "Bash", "Exit code 1\n1 failed in 0.1s", command="pytest -q")
+    mend = build_call(f"{session}b", "Edit", "done", file_path="/loom/warp.py", old_string="a", new_string="b\nc")
+    rerun = build_call(f"{session}c", "Bash", "2 passed in 0.1s", command="pytest -q")
     return [
-        hook_turn(1, "Why do the threads break?", step(test), reply="The tension is wrong.", session=session),
-        hook_turn(2, "Mend it", step(mend, say="I mend it"), step(rerun), reply="Mended.", session=session),
+        build_hook_turn(
+            1, "Why do the threads break?", build_step(test), reply="The tension is wrong.", session=session
+        ),
+        build_hook_turn(
+            2, "Mend it", build_step(mend, say="I mend it"), build_step(rerun), reply="Mended.", session=session
+        ),
     ]
 
 
@@ -160,10 +172,10 @@ def test_a_server_with_neither_api_is_told(make: Make, tmp_path):
 @pytest.mark.parametrize("version", BOTH)
 def test_sessions_are_found_by_time(make: Make, tmp_path, version):
     standin = make(version)
-    fill(standin, hook_turn(1, "early", reply="so", session="early", second=0))
-    fill(standin, hook_turn(1, "late", reply="so", session="late", second=5000))
-    fill(standin, hook_turn(1, "later", reply="so", session="later", second=6000))
-    report = pull(client_of(standin), tmp_path, since=moment(4000))
+    fill(standin, build_hook_turn(1, "early", reply="so", session="early", second=0))
+    fill(standin, build_hook_turn(1, "late", reply="so", session="late", second=5000))
+    fill(standin, build_hook_turn(1, "later", reply="so", session="later", second=6000))
+    report = pull(client_of(standin), tmp_path, since=format_time(4000))
     assert [one.session for one in report.pulled] == ["late", "later"]
 
 
@@ -191,7 +203,7 @@ def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_pa
     client = client_of(standin)
     standin.planned = [(status, {}, {"message": "Too much"})] * times
     assert pull(client, tmp_path, ["s1"]).pulled[0].observations == 10
-    assert {query["limit"] for query in standin.asked("v2/observations")} == {"200", "50"}
+    assert {query["limit"] for query in standin.list_queries("v2/observations")} == {"200", "50"}
 
 
 def test_a_cursor_that_does_not_move_is_an_error_and_no_endless_loop(make: Make, tmp_path):
@@ -218,9 +230,11 @@ def test_a_session_of_more_than_100_traces_and_300_000_tokens_comes_whole(make: 
     turns = []
     for n in range(120):
         spent = {"input": 3_000, "output": 100}
-        look = calling(f"c{n}", "Bash", text, command=f"cat loom{n}.py")
+        look = build_call(f"c{n}", "Bash", text, command=f"cat loom{n}.py")
         turns.append(
-            hook_turn(n, f"Row {n}, please", step(look, spent=spent), reply=f"Row {n} is woven", second=n * 60)
+            build_hook_turn(
+                n, f"Row {n}, please", build_step(look, spent=spent), reply=f"Row {n} is woven", second=n * 60
+            )
         )
     fill(standin, *turns)
     found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
@@ -229,12 +243,12 @@ def test_a_session_of_more_than_100_traces_and_300_000_tokens_comes_whole(make: 
     stream = streams(tmp_path)[0]
     assert stream["turns"] == 120
     assert stream["facts"]["tokens"]["input"] >= 300_000
-    assert stream["prompts_at"] == [moment(n * 60) for n in range(120)]
+    assert stream["prompts_at"] == [format_time(n * 60) for n in range(120)]
 
 
 def test_a_session_without_any_text_is_a_stream_without_text(make: Make, tmp_path):
     standin = make()
-    fill(standin, native_turn(1, "Why?", text=False), native_turn(2, "So?", text=False))
+    fill(standin, build_native_turn(1, "Why?", text=False), build_native_turn(2, "So?", text=False))
     found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert not found.has_text
     stream = streams(tmp_path)[0]
@@ -249,7 +263,7 @@ def test_a_time_without_a_zone_is_the_persons_to_mend(make: Make, tmp_path):
 
 def test_wrong_keys_stop_the_pull(make: Make, tmp_path):
     standin = make()
-    client = connect(environment() | {"LANGFUSE_SECRET_KEY": "no"}, transport=standin.transport())
+    client = connect(environment() | {"LANGFUSE_SECRET_KEY": "no"}, transport=standin.build_transport())
     with pytest.raises(AccessDenied):
         pull(client, tmp_path, ["s1"])
 
@@ -290,7 +304,7 @@ def traces(draw: st.DrawFn) -> list[dict[str, Any]]:
         kind = draw(st.sampled_from(["SPAN", "GENERATION", "TOOL"]))
         at = draw(st.integers(0, 3))
         output = draw(st.sampled_from([None, "", "done", '{"role":"assistant","content":"done"}', "[1", '{"a":']))
-        found.append(row(kind, f"step {n}", at, id=f"x{n}", parentObservationId=parent, output=output))
+        found.append(build_row(kind, f"step {n}", at, id=f"x{n}", parentObservationId=parent, output=output))
     return found
 
 
@@ -333,7 +347,7 @@ def test_an_error_of_the_server_in_the_list_of_sessions_is_raised(make: Make, tm
     client = client_of(standin := make())
     standin.planned = [(500, {}, {"message": "broken"})] * 99
     with pytest.raises(RemoteError, match="500 broken"):
-        pull(client, tmp_path, since=moment(0))
+        pull(client, tmp_path, since=format_time(0))
 
 
 def test_what_is_no_file_is_not_replaced_by_a_session(make: Make, tmp_path: Path):

@@ -10,9 +10,10 @@ import pytest
 
 from assay.langfuse import connect, pull, setup, write
 from assay.langfuse.readback import rows
+from assay.testing.langfuse import KEYS
+from assay.testing.observations import build_hook_turn
 from tests.langfuse.conftest import environment
-from tests.langfuse.make_observations import hook_turn
-from tests.langfuse.standin import KEYS, Standin
+from tests.langfuse.contract import CheckedServer
 from tests.langfuse.test_writing import CONFIGS, scores
 from tests.llm.real import fetched, run
 
@@ -35,8 +36,8 @@ def installed(version: str) -> Path:
 @pytest.mark.parametrize(("sdk", "server"), SDKS)
 def test_the_real_sdk_reads_back_what_we_wrote(sdk, server, tmp_path):
     folder = installed(sdk)
-    standin = Standin(server)
-    standin.observations = hook_turn(1, "Why?", reply="So.")
+    standin = CheckedServer(server)
+    standin.observations = build_hook_turn(1, "Why?", reply="So.")
     running = standin.serve()
     host = f"http://127.0.0.1:{running.server_port}"
     client = connect(environment(host))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from assay.testing.langfuse import KEYS, FakeClock
+from assay.testing.observations import build_hook_turn
 from tests.langfuse import contract, make_answers
-from tests.langfuse.make_observations import hook_turn
-from tests.langfuse.standin import KEYS, Standin, Time
+from tests.langfuse.contract import CheckedServer
 from tests.tables import each_row
 
 SAMPLES = Path(__file__).parents[3] / "shared" / "langfuse" / "samples"
@@ -34,7 +35,7 @@ def path_of(name: str) -> str:
     return f"{PUBLIC}/{name.removesuffix('-session').replace('v2-', 'v2/').replace('v3-', 'v3/')}"
 
 
-def ask(standin: Standin, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+def ask(standin: CheckedServer, method: str, path: str, body: Any = None) -> tuple[int, Any]:
     headers = {"authorization": "Basic " + base64.b64encode(":".join(KEYS).encode()).decode()}
     content = b"" if body is None else json.dumps(body).encode()
     status, _, found = standin.answer(method, f"https://x{PUBLIC}/{path}", headers, content)
@@ -108,8 +109,8 @@ def test_the_specification_is_really_looked_at():
 
 
 def test_its_observations_have_the_fields_of_the_real_ones():
-    standin = Standin(time=Time())
-    standin.observations = hook_turn(1, "Why?", reply="So.")
+    standin = CheckedServer(time=FakeClock())
+    standin.observations = build_hook_turn(1, "Why?", reply="So.")
     groups = "core,basic,time,io,metadata,model,usage,prompt,metrics,trace_context"
     ours = ask(standin, "GET", f"v2/observations?sessionId=s1&fields={groups}")[1]["data"][0]
     real = make_answers.observation()
@@ -120,7 +121,7 @@ def test_its_observations_have_the_fields_of_the_real_ones():
 
 
 def test_its_scores_have_the_fields_of_the_real_ones():
-    standin = Standin(time=Time())
+    standin = CheckedServer(time=FakeClock())
     ask(standin, "POST", "scores", {"name": "n", "value": 1, "sessionId": "s1", "id": "i", "metadata": {}})
     ours = ask(standin, "GET", "v3/scores?id=i&fields=details,subject")[1]["data"][0]
     assert set(make_answers.score()) - set(ours) == {"authorUserId", "queueId"}
@@ -153,15 +154,15 @@ MEASURED = [
 
 @each_row(("version", "method", "path", "body", "status"), MEASURED)
 def test_it_answers_as_was_measured(version, method, path, body, status):
-    assert ask(Standin(version, Time()), method, path, body)[0] == status
+    assert ask(CheckedServer(version, FakeClock()), method, path, body)[0] == status
 
 
-def rows(standin: Standin) -> list[tuple[str, str, float]]:
+def rows(standin: CheckedServer) -> list[tuple[str, str, float]]:
     return sorted((day, name, row["body"]["value"]) for (day, name, _), row in standin.scores.items())
 
 
 def test_the_same_id_again_is_one_row_with_the_first_timestamp_until_the_events_are_gone():
-    standin = Standin(time=(time := Time()))
+    standin = CheckedServer(time=(time := FakeClock()))
     ask(standin, "POST", "scores", ONE)
     time.sleep(86_400)
     ask(standin, "POST", "scores", ONE | {"value": 0.5})
@@ -173,7 +174,7 @@ def test_the_same_id_again_is_one_row_with_the_first_timestamp_until_the_events_
 
 
 def test_the_same_id_under_another_name_is_a_second_row():
-    standin = Standin(time=Time())
+    standin = CheckedServer(time=FakeClock())
     ask(standin, "POST", "scores", ONE)
     ask(standin, "POST", "scores", ONE | {"name": "m"})
     assert [name for _, name, _ in rows(standin)] == ["m", "n"]
@@ -181,7 +182,7 @@ def test_the_same_id_under_another_name_is_a_second_row():
 
 def test_the_time_in_a_body_counts_from_4_59_on_and_that_of_an_envelope_before():
     told = ONE | {"timestamp": "2026-11-01T00:00:00Z"}
-    old, new = Standin("4.16.0", Time()), Standin("4.59.0", Time())
+    old, new = CheckedServer("4.16.0", FakeClock()), CheckedServer("4.59.0", FakeClock())
     ask(old, "POST", "scores", told)
     ask(new, "POST", "scores", [told])
     assert (rows(old)[0][0], rows(new)[0][0]) == ("2026-11-15", "2026-11-01")
@@ -195,7 +196,7 @@ VIOLATING = [{"value": 2.0}, {"configId": "unknown"}, {"dataType": "BOOLEAN", "v
 
 @pytest.mark.parametrize("change", VIOLATING)
 def test_a_score_against_its_config_is_accepted_and_lost(change):
-    standin = Standin(time=Time())
+    standin = CheckedServer(time=FakeClock())
     ask(standin, "POST", "score-configs", {"name": "n", "dataType": "NUMERIC", "minValue": 0, "maxValue": 1})
     assert ask(standin, "POST", "scores", ONE | {"configId": "cfg-0"} | change)[0] == 200
     assert rows(standin) == []
@@ -205,5 +206,5 @@ def test_a_score_against_its_config_is_accepted_and_lost(change):
 
 def test_only_scores_go_through_ingestion_on_v4():
     event = {"id": "e", "type": "trace-create", "timestamp": "2026-11-02T00:00:00Z", "body": {"id": "t"}}
-    status, found = ask(Standin(time=Time()), "POST", "ingestion", {"batch": [event]})
+    status, found = ask(CheckedServer(time=FakeClock()), "POST", "ingestion", {"batch": [event]})
     assert (status, found["successes"], found["errors"][0]["status"]) == (207, [], 400)

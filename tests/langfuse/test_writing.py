@@ -14,7 +14,7 @@ from assay.http import AccessDenied
 from assay.langfuse import Plan, ScoreConfig, ScoreWrite, connect, digest_of, id_of, setup, write
 from assay.types import Clean
 from tests.langfuse.conftest import client_of, environment
-from tests.langfuse.standin import Standin
+from tests.langfuse.contract import CheckedServer
 
 BEGAN = "2026-11-10T09:00:00Z"
 VERSIONS = ["3.150.0", "4.16.0", "4.59.0"]
@@ -23,7 +23,7 @@ CONFIGS = (
     ScoreConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "most", "full")),
     ScoreConfig(name="crushed", data_type="BOOLEAN"),
 )
-Make = Callable[..., Standin]
+Make = Callable[..., CheckedServer]
 
 
 def scores(ids: dict[str, str] | None = None, **values: Any) -> list[ScoreWrite]:
@@ -45,7 +45,7 @@ def scores(ids: dict[str, str] | None = None, **values: Any) -> list[ScoreWrite]
     ]
 
 
-def rows(standin: Standin) -> dict[str, Any]:
+def rows(standin: CheckedServer) -> dict[str, Any]:
     """What the server keeps, by name; two rows of one name are an error."""
     names = [name for _, name, _ in standin.scores]
     assert len(names) == len(set(names)), standin.scores
@@ -72,19 +72,19 @@ def test_one_request_takes_all_scores_of_a_session(make: Make, version):
     standin = make(version)
     write(client_of(standin), scores())
     path = "scores" if version == "4.59.0" else "ingestion"
-    assert len(standin.asked(path)) == 1
-    assert not standin.asked("ingestion" if path == "scores" else "scores")
+    assert len(standin.list_queries(path)) == 1
+    assert not standin.list_queries("ingestion" if path == "scores" else "scores")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_written_twice_nothing_is_sent_again(make: Make, version):
     standin = make(version)
     first = write(client_of(standin), scores())
-    sent = len(standin.asked("scores") + standin.asked("ingestion"))
+    sent = len(standin.list_queries("scores") + standin.list_queries("ingestion"))
     again = write(client_of(standin), scores())
     assert set(again.unchanged) == set(first.stored)
     assert not again.stored
-    assert len(standin.asked("scores") + standin.asked("ingestion")) == sent
+    assert len(standin.list_queries("scores") + standin.list_queries("ingestion")) == sent
 
 
 CHANGES = [{"comment": Clean("other words")}, {"metadata": {"judge_version": "j2"}}, {"value": 0.76}]
@@ -180,7 +180,7 @@ def write_from_elsewhere(host: str, value: float) -> None:
 
 @pytest.mark.parametrize("version", ["4.16.0", "4.59.0"])
 def test_two_processes_at_once_make_one_row_for_each_dimension(version):
-    standin = Standin(version)
+    standin = CheckedServer(version)
     server = standin.serve()
     host = f"http://127.0.0.1:{server.server_port}"
     context = multiprocessing.get_context("spawn")
@@ -236,7 +236,7 @@ def test_a_score_that_the_server_dropped_is_reported_as_not_stored(make: Make, v
     assert [one.name for one in report.not_stored] == ["tool_efficiency"]
     assert "could not be read back" in report.not_stored[0].why
     assert len(report.stored) == 2
-    sent = standin.asked("scores") + standin.asked("ingestion")
+    sent = standin.list_queries("scores") + standin.list_queries("ingestion")
     assert len(sent) == 2, "it is tried once more, alone"
 
 
@@ -245,7 +245,7 @@ def test_scores_that_show_up_late_are_waited_for(make: Make, late_s):
     standin = make()
     standin.late_s = late_s
     assert len(write(client_of(standin), scores()).stored) == 3
-    assert len(standin.asked("ingestion")) == 1
+    assert len(standin.list_queries("ingestion")) == 1
 
 
 def test_a_new_value_is_waited_for_although_the_old_one_is_seen(make: Make):
@@ -310,7 +310,7 @@ def test_wrong_keys_stop_everything(make: Make):
     standin = make()
     env = environment() | {"LANGFUSE_SECRET_KEY": "sk-lf-wrong"}
     assert standin.time is not None
-    client = connect(env, clock=standin.time.clock(), transport=standin.transport())
+    client = connect(env, clock=standin.time.clock(), transport=standin.build_transport())
     with pytest.raises(AccessDenied, match="check the keys") as caught:
         write(client, scores())
     assert "sk-lf-wrong" not in str(caught.value)

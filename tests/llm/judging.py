@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import called, replied, returned, said, write
-from tests.llm.standin import Request, Standin
+from assay.testing.claude_code import build_prompt, build_reply, build_result, build_shell_call, write_lines
+from assay.testing.models import ModelRequest, ModelServer
 
 CHECKS = (
     "goal_explicit scope_bounded references_concrete context_sufficient verification_requested "
@@ -53,14 +53,14 @@ def talk(stream: str, start: float = 0, cwd: str = "/home/ada/loom", wish: str =
     """A feature asked for, written, tested and thanked for: a topic, a rubric, an outcome, a language to ask for."""
     asked = wish or f"Add a reed counter to {stream}.py and run the tests"
     found = [
-        said(start, asked, stream),
-        called(start + 1, f"cat > {stream}.py <<'END'\nx = 1\ny = count(x)\nEND", stream),
-        returned(start + 2, start + 1, "", stream),
-        called(start + 3, "pytest -q", stream),
-        returned(start + 4, start + 3, "3 passed in 0.1s", stream),
-        replied(start + 5, "The counter is in and the tests pass.", stream),
-        said(start + 60, "thanks, that works", stream),
-        replied(start + 61, "Glad to hear.", stream),
+        build_prompt(start, asked, stream),
+        build_shell_call(start + 1, f"cat > {stream}.py <<'END'\nx = 1\ny = count(x)\nEND", stream),
+        build_result(start + 2, start + 1, "", stream),
+        build_shell_call(start + 3, "pytest -q", stream),
+        build_result(start + 4, start + 3, "3 passed in 0.1s", stream),
+        build_reply(start + 5, "The counter is in and the tests pass.", stream),
+        build_prompt(start + 60, "thanks, that works", stream),
+        build_reply(start + 61, "Glad to hear.", stream),
     ]
     return [{**one, "cwd": cwd} for one in found]
 
@@ -68,28 +68,28 @@ def talk(stream: str, start: float = 0, cwd: str = "/home/ada/loom", wish: str =
 def talks(folder: Path, count: int, **more: Any) -> Path:
     """A folder with such a conversation in each file."""
     for n in range(count):
-        write(folder / f"s{n}.jsonl", *talk(f"loom{n}", **more))
+        write_lines(folder / f"s{n}.jsonl", *talk(f"loom{n}", **more))
     return folder
 
 
-def words(request: Request) -> tuple[str, ...]:
+def words(request: ModelRequest) -> tuple[str, ...]:
     """What tells one question from another: the judge, the vote, and every word."""
     system = request.body["system"]
     told = system if isinstance(system, str) else "".join(block["text"] for block in system)
     return request.job, str(request.body.get("temperature")), told, request.text
 
 
-def asked(service: Standin) -> Counter[tuple[str, ...]]:
+def asked(service: ModelServer) -> Counter[tuple[str, ...]]:
     """How often each question arrived."""
     return Counter(map(words, service.calls))
 
 
-def sent(service: Standin) -> str:
+def sent(service: ModelServer) -> str:
     """All that ever arrived."""
     return "\n".join(json.dumps(one.body, ensure_ascii=False) for one in service.requests)
 
 
-def jobs(calls: Iterable[Request]) -> Counter[str]:
+def jobs(calls: Iterable[ModelRequest]) -> Counter[str]:
     return Counter(one.job for one in calls)
 
 

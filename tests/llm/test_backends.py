@@ -11,9 +11,18 @@ import pytest
 from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelRefused, ModelUnavailable
 from assay.llm import PaidRefusal
+from assay.testing.models import (
+    BrokenReply,
+    DribbledReply,
+    EarlyStop,
+    ErrorStatus,
+    ModelServer,
+    RawBody,
+    SlowReply,
+    reply_in_turn,
+)
 from assay.types import Clean
 from tests.llm.questions import ENV, FITS, KEY, MATERIAL, SCHEMA, ask, connect, question, to
-from tests.llm.standin import Dribble, Drop, Raw, Slow, Standin, Status, Stop, script
 
 HTTP = ["anthropic", "openai"]
 LONG = Clean("a turn with many words\n" * 1_000)
@@ -21,7 +30,7 @@ both = pytest.mark.parametrize("backend", HTTP)
 
 
 def says(*replies):
-    return Standin(script(*replies))
+    return ModelServer(reply_in_turn(*replies))
 
 
 @both
@@ -75,26 +84,26 @@ def test_nothing_said_is_an_empty_answer(backend):
 
 
 FAILURES = [
-    (Status(401), ModelUnavailable, "_API_KEY"),
-    (Status(403), ModelUnavailable, "_API_KEY"),
-    (Status(404, "no model of this name"), ModelUnavailable, "model.name"),
-    (Status(400, "Your credit balance is too low"), ModelUnavailable, "credit balance"),
-    (Status(429, "You exceeded your current quota"), ModelUnavailable, "quota"),
-    (Status(400, "prompt is too long: 250000 tokens > 200000"), ModelRefused, "too long"),
-    (Status(413), ModelRefused, "too long"),
-    (Status(400, "messages: odd"), ModelRefused, "messages: odd"),
-    (Status(408), ModelBusy, "408"),
-    (Status(409), ModelBusy, "409"),
-    (Status(429), ModelBusy, "too much to do"),
-    (Status(500), ModelBusy, "500"),
-    (Status(503), ModelBusy, "503"),
-    (Status(529), ModelBusy, "too much to do"),
-    (Drop(), ModelBusy, "dropped"),
-    (Raw(b"{not JSON"), ModelBusy, "no reply"),
-    (Raw(b"<html>gateway</html>", "text/html"), ModelBusy, "no reply"),
-    (Raw(b'{"content": 5, "choices": 5}'), ModelBusy, "no reply"),
-    (Stop("refusal"), PaidRefusal, "declined"),
-    (Stop("max_tokens", '{"verdict": "pa'), PaidRefusal, "cut off at 200 tokens"),
+    (ErrorStatus(401), ModelUnavailable, "_API_KEY"),
+    (ErrorStatus(403), ModelUnavailable, "_API_KEY"),
+    (ErrorStatus(404, "no model of this name"), ModelUnavailable, "model.name"),
+    (ErrorStatus(400, "Your credit balance is too low"), ModelUnavailable, "credit balance"),
+    (ErrorStatus(429, "You exceeded your current quota"), ModelUnavailable, "quota"),
+    (ErrorStatus(400, "prompt is too long: 250000 tokens > 200000"), ModelRefused, "too long"),
+    (ErrorStatus(413), ModelRefused, "too long"),
+    (ErrorStatus(400, "messages: odd"), ModelRefused, "messages: odd"),
+    (ErrorStatus(408), ModelBusy, "408"),
+    (ErrorStatus(409), ModelBusy, "409"),
+    (ErrorStatus(429), ModelBusy, "too much to do"),
+    (ErrorStatus(500), ModelBusy, "500"),
+    (ErrorStatus(503), ModelBusy, "503"),
+    (ErrorStatus(529), ModelBusy, "too much to do"),
+    (BrokenReply(), ModelBusy, "dropped"),
+    (RawBody(b"{not JSON"), ModelBusy, "no reply"),
+    (RawBody(b"<html>gateway</html>", "text/html"), ModelBusy, "no reply"),
+    (RawBody(b'{"content": 5, "choices": 5}'), ModelBusy, "no reply"),
+    (EarlyStop("refusal"), PaidRefusal, "declined"),
+    (EarlyStop("max_tokens", '{"verdict": "pa'), PaidRefusal, "cut off at 200 tokens"),
 ]
 
 
@@ -111,7 +120,7 @@ def test_every_failure_says_whether_to_ask_again(backend, reply, kind, why):
 
 @both
 def test_a_refusal_that_was_paid_for_says_what_it_cost(backend):
-    with says(Stop("max_tokens", "half a word")) as service, pytest.raises(PaidRefusal) as failed:
+    with says(EarlyStop("max_tokens", "half a word")) as service, pytest.raises(PaidRefusal) as failed:
         ask(backend, service.url)
     assert failed.value.answer.usage.input > 20
 
@@ -121,13 +130,13 @@ def test_a_refusal_that_was_paid_for_says_what_it_cost(backend):
     ("headers", "wait_s"), [({"retry-after": "7"}, 7.0), ({"retry-after-ms": "1500"}, 1.5), ({}, 1.0)]
 )
 def test_a_crowded_service_says_how_long_to_wait(backend, headers, wait_s):
-    with says(Status(429, headers=headers)) as service, pytest.raises(ModelBusy) as failed:
+    with says(ErrorStatus(429, headers=headers)) as service, pytest.raises(ModelBusy) as failed:
         ask(backend, service.url)
     assert failed.value.wait_s == wait_s
 
 
 @both
-@pytest.mark.parametrize("reply", [Slow(30, FITS), Dribble()])
+@pytest.mark.parametrize("reply", [SlowReply(30, FITS), DribbledReply()])
 def test_a_service_that_comes_to_no_end_is_left_after_the_timeout(backend, reply):
     importlib.import_module(backend)  # which takes its time
     with says(reply) as service:
@@ -149,7 +158,7 @@ def test_nobody_at_the_address_answers_nobody(backend):
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 529])
 def test_no_message_tells_the_key_or_the_words_of_the_question(backend, status):
     echo = f"Bad key {KEY} in request: {MATERIAL}"
-    with says(Status(status, echo)) as service, pytest.raises(Exception) as failed:  # noqa: PT011
+    with says(ErrorStatus(status, echo)) as service, pytest.raises(Exception) as failed:  # noqa: PT011
         ask(backend, service.url)
     assert KEY not in str(failed.value)
     assert "the loom was mended" not in str(failed.value)
@@ -158,7 +167,10 @@ def test_no_message_tells_the_key_or_the_words_of_the_question(backend, status):
 
 @both
 def test_a_message_of_a_service_is_one_short_line(backend):
-    with says(Status(400, "bad\n\x1b[31mred\x07 " + "x" * 5_000)) as service, pytest.raises(ModelRefused) as failed:
+    with (
+        says(ErrorStatus(400, "bad\n\x1b[31mred\x07 " + "x" * 5_000)) as service,
+        pytest.raises(ModelRefused) as failed,
+    ):
         ask(backend, service.url)
     assert str(failed.value).isprintable()
     assert len(str(failed.value)) < 300
@@ -168,9 +180,9 @@ def test_a_message_of_a_service_is_one_short_line(backend):
 def test_a_parameter_that_a_model_refuses_is_done_without_from_then_on(backend):
     def picky(job, text):
         refused = "temperature" in service.calls[-1].body
-        return Status(400, "`temperature` is deprecated for this model.") if refused else FITS
+        return ErrorStatus(400, "`temperature` is deprecated for this model.") if refused else FITS
 
-    with Standin(picky) as service:
+    with ModelServer(picky) as service:
         assert json.loads(ask(backend, service.url).text) == FITS
     assert len(service.calls) == 2
 
@@ -263,9 +275,9 @@ def test_a_reply_given_again_has_its_schema_enforced_and_is_told_what_was_wrong(
 def test_a_model_that_can_not_be_made_to_call_a_tool_is_told_in_words():
     def picky(job, text):
         refused = "tool_choice" in service.calls[-1].body
-        return Status(400, "tool_choice: not with this model") if refused else FITS
+        return ErrorStatus(400, "tool_choice: not with this model") if refused else FITS
 
-    with Standin(picky) as service:
+    with ModelServer(picky) as service:
         assert json.loads(ask("anthropic", service.url).text) == FITS
     assert json.dumps(SCHEMA) in service.calls[-1].text
 
@@ -301,9 +313,9 @@ def test_a_token_is_sent_where_there_is_no_key():
 def test_an_endpoint_without_schemas_gets_the_schema_in_words(status, refused, form):
     def picky(job, text):
         given = service.calls[-1].body.get("response_format", {}).get("type")
-        return Status(status, f"response_format {given} is unknown here") if given in refused else FITS
+        return ErrorStatus(status, f"response_format {given} is unknown here") if given in refused else FITS
 
-    with Standin(picky) as service:
+    with ModelServer(picky) as service:
         assert json.loads(ask("openai", service.url).text) == FITS
     last = service.calls[-1]
     assert last.body.get("response_format", {}).get("type") == form
@@ -314,7 +326,7 @@ def test_an_endpoint_without_schemas_gets_the_schema_in_words(status, refused, f
 def test_what_an_endpoint_refused_once_is_not_tried_again():
     def picky(job, text):
         body = service.calls[-1].body
-        return Status(400, "response_format: no") if "response_format" in body else FITS
+        return ErrorStatus(400, "response_format: no") if "response_format" in body else FITS
 
     async def run(url):
         model = to("openai", url)
@@ -326,7 +338,7 @@ def test_what_an_endpoint_refused_once_is_not_tried_again():
         finally:
             await model.close()
 
-    with Standin(picky) as service:
+    with ModelServer(picky) as service:
         assert asyncio.run(run(service.url)) == 1
 
 
@@ -336,9 +348,9 @@ def test_a_model_that_wants_max_completion_tokens_gets_them():
         why = (
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
         )
-        return Status(400, why) if old else FITS
+        return ErrorStatus(400, why) if old else FITS
 
-    with Standin(picky) as service:
+    with ModelServer(picky) as service:
         ask("openai", service.url)
     assert service.calls[-1].body["max_completion_tokens"] >= 200
 

@@ -13,10 +13,10 @@ from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm import Answer, PaidRefusal
 from assay.llm.claude_cli import ClaudeCli, connect
+from assay.testing.models import BrokenReply, EarlyStop, ErrorStatus, ModelServer, RawBody, SlowReply, reply_in_turn
 from assay.types import Clean
 from tests.llm.questions import FITS, KEY, MATERIAL, SCHEMA, ask_many, question
 from tests.llm.real import claude_code
-from tests.llm.standin import Drop, Raw, Slow, Standin, Status, Stop, script
 
 pytestmark = pytest.mark.outside
 
@@ -35,7 +35,7 @@ def env(program: Path, tmp_path: Path) -> dict[str, str]:
 
 def told(reply, env, asked=None, **settings):
     """What came of one call, and all that was asked of the service."""
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         model = connect(Settings(url=service.url, **{"timeout_s": 60, **settings}), env)
         try:
             came = asyncio.run(model.ask(asked or question()))
@@ -76,17 +76,17 @@ OUTCOMES = {
     "fenced": (lambda *_: f"```json\n{json.dumps(FITS)}\n```", Answer, "pass"),
     "nothing": (lambda *_: "", Answer, ""),
     "off its schema for ever": (lambda *_: {"verdict": "maybe"}, PaidRefusal, "schema"),
-    "off its schema once": (script({"verdict": "maybe"}, FITS), Answer, "pass"),
-    "401": (lambda *_: Status(401), ModelUnavailable, "log in"),
-    "400": (lambda *_: Status(400), ModelRefused, "400"),
-    "429": (lambda *_: Status(429, headers={"retry-after": "1"}), ModelBusy, "too much"),
-    "529": (lambda *_: Status(529), ModelBusy, "too much"),
-    "500": (lambda *_: Status(500), ModelBusy, "500"),
-    "refusal": (lambda *_: Stop("refusal"), PaidRefusal, "declined"),
-    "cut off": (lambda *_: Stop("max_tokens", "{"), PaidRefusal, "cut off"),
-    "dropped once": (script(Drop(), FITS), Answer, "pass"),
-    "dropped for ever": (lambda *_: Drop(), ModelBusy, "claude"),
-    "malformed": (lambda *_: Raw(b"{not JSON"), ModelBusy, "claude"),
+    "off its schema once": (reply_in_turn({"verdict": "maybe"}, FITS), Answer, "pass"),
+    "401": (lambda *_: ErrorStatus(401), ModelUnavailable, "log in"),
+    "400": (lambda *_: ErrorStatus(400), ModelRefused, "400"),
+    "429": (lambda *_: ErrorStatus(429, headers={"retry-after": "1"}), ModelBusy, "too much"),
+    "529": (lambda *_: ErrorStatus(529), ModelBusy, "too much"),
+    "500": (lambda *_: ErrorStatus(500), ModelBusy, "500"),
+    "refusal": (lambda *_: EarlyStop("refusal"), PaidRefusal, "declined"),
+    "cut off": (lambda *_: EarlyStop("max_tokens", "{"), PaidRefusal, "cut off"),
+    "dropped once": (reply_in_turn(BrokenReply(), FITS), Answer, "pass"),
+    "dropped for ever": (lambda *_: BrokenReply(), ModelBusy, "claude"),
+    "malformed": (lambda *_: RawBody(b"{not JSON"), ModelBusy, "claude"),
 }
 
 
@@ -103,7 +103,7 @@ def children() -> list[psutil.Process]:
 
 def test_a_service_that_says_nothing_is_left_after_the_timeout_and_nothing_runs_on(env):
     began = time.monotonic()
-    came, _ = told(lambda *_: Slow(60, FITS), env, timeout_s=6)
+    came, _ = told(lambda *_: SlowReply(60, FITS), env, timeout_s=6)
     assert type(came) is ModelBusy
     assert "within 6 s" in str(came)
     assert time.monotonic() - began < 20
@@ -125,7 +125,7 @@ def test_stopped_in_the_middle_nothing_runs_on_and_no_words_were_to_be_seen(env)
             await work
         return time.monotonic() - began
 
-    with Standin(lambda *_: Slow(60, FITS)) as service:
+    with ModelServer(lambda *_: SlowReply(60, FITS)) as service:
         assert asyncio.run(run(service.url)) < 10
         assert not children()
     assert "--json-schema" in seen
@@ -152,7 +152,7 @@ def test_a_reply_that_does_not_fit_is_told_so_once(env):
     def reply(job, text):
         return FITS if "could not be used" in text else "no JSON"
 
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         model = connect(Settings(url=service.url, timeout_s=60), env)
         (asked,) = ask_many(model, [question(material=Clean("[1] mend it"))])
     assert [call.outcome for call in asked.calls] == ["invalid", "ok"]

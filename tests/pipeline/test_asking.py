@@ -25,10 +25,10 @@ from assay.pipeline.score import open_run, score_run
 from assay.pipeline.spending import size
 from assay.scores.report import Report
 from assay.stores import Store, open_store
+from assay.testing.claude_code import BEGAN, build_prompt, build_reply, write_lines
+from assay.testing.models import EarlyStop, ErrorStatus, ModelServer, SlowReply, reply_in_turn
 from assay.types import Usage
-from tests.conftest import BEGAN, replied, said, write
 from tests.llm.judging import FAILED, JOBS, agreeable, asked, instead, jobs, sent, talk, talks
-from tests.llm.standin import Slow, Standin, Status, Stop, script
 
 AGAIN, BATCH, KEPT = Manner(again=True), Manner(batch=True), Manner(only_kept=True)
 CALLS = "SELECT key, outcome, cost_usd, input, output FROM calls"
@@ -41,7 +41,7 @@ class Place:
         self.folder, self.file = top / "in", top / "s.db"
         self.store: Store = open_store(f"sqlite:///{self.file}")
 
-    def config(self, service: Standin, **more: Any) -> Config:
+    def config(self, service: ModelServer, **more: Any) -> Config:
         model = {"url": service.url, **more.pop("model", {})}
         return Config(**{"judge": "anthropic", "timezone": "UTC", "model": Model(**model), **more})
 
@@ -90,7 +90,7 @@ def judges(report: Report) -> list[str]:
 
 def test_a_session_is_asked_about_once_in_the_order_in_which_answers_depend_on_each_other(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         first = place.score(place.config(service))
         assert [one.job for one in service.calls[:4]] == ["topic", "topic", "rubric", "rubric"]
         assert jobs(service.calls) == dict.fromkeys(JOBS, 2)
@@ -105,7 +105,7 @@ def test_a_session_is_asked_about_once_in_the_order_in_which_answers_depend_on_e
 
 def test_what_was_answered_is_worth_it_also_where_all_else_is_judged_anew(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         first = place.score(place.config(service))
         with closing(sqlite3.connect(place.file)) as rows, rows:
             for table in ("cuts", "segments", "joined"):
@@ -117,10 +117,13 @@ def test_what_was_answered_is_worth_it_also_where_all_else_is_judged_anew(place:
 
 def test_a_conversation_that_goes_on_costs_what_is_new(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         place.score(place.config(service))
-        more = [said(120, "and now say hello in loom0.py too", "loom0"), replied(121, "It says hello.", "loom0")]
-        write(place.folder / "s0.jsonl", *talk("loom0"), *more)
+        more = [
+            build_prompt(120, "and now say hello in loom0.py too", "loom0"),
+            build_reply(121, "It says hello.", "loom0"),
+        ]
+        write_lines(place.folder / "s0.jsonl", *talk("loom0"), *more)
         place.score(place.config(service))
     assert jobs(service.calls[8:]) == dict.fromkeys(JOBS, 1)
     assert max(asked(service).values()) == 1
@@ -137,7 +140,7 @@ def test_a_conversation_that_goes_on_costs_what_is_new(place: Place):
 )
 def test_what_decides_the_answer_asks_again_and_nothing_else_does(place: Place, changed: dict[str, Any], calls: int):
     talks(place.folder, 1)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         place.score(place.config(service))
         place.score(place.config(service, model=changed))
         assert len(service.calls) == 4 + calls
@@ -147,7 +150,7 @@ def test_what_decides_the_answer_asks_again_and_nothing_else_does(place: Place, 
 
 def test_another_prompt_is_another_question(place: Place, monkeypatch: pytest.MonkeyPatch):
     talks(place.folder, 1)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         place.score(place.config(service))
         model_judge.version.cache_clear()
         monkeypatch.setattr(model_judge, "CONTRACT", model_judge.CONTRACT + 1)
@@ -159,7 +162,7 @@ def test_another_prompt_is_another_question(place: Place, monkeypatch: pytest.Mo
 
 def test_to_the_offline_judge_and_back_costs_nothing(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         first = place.score(place.config(service))
         offline = place.score(place.config(service, judge="offline"))
         back = place.score(place.config(service))
@@ -170,9 +173,9 @@ def test_to_the_offline_judge_and_back_costs_nothing(place: Place):
 
 def test_only_what_is_wanted_is_paid_for(place: Place):
     for n, hour in enumerate((0, 48, 96)):
-        write(place.folder / f"s{n}.jsonl", *talk(f"loom{n}", start=hour * 3_600))
+        write_lines(place.folder / f"s{n}.jsonl", *talk(f"loom{n}", start=hour * 3_600))
     since = (BEGAN + timedelta(hours=40)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         config = place.config(service)
         assert len(place.wanted(config, since=since)) == 8
         found = place.score(config, since=since)
@@ -184,21 +187,21 @@ def test_only_what_is_wanted_is_paid_for(place: Place):
 
 
 def test_a_session_of_several_streams_outside_the_choice_is_not_in_the_estimate(place: Place):
-    write(place.folder / "a.jsonl", *talk("loom"))
-    write(place.folder / "b.jsonl", *[{**one, "sessionId": "other"} for one in talk("loom", start=300)])
-    write(place.folder / "c.jsonl", *talk("late", start=200_000))
+    write_lines(place.folder / "a.jsonl", *talk("loom"))
+    write_lines(place.folder / "b.jsonl", *[{**one, "sessionId": "other"} for one in talk("loom", start=300)])
+    write_lines(place.folder / "c.jsonl", *talk("late", start=200_000))
     since = (BEGAN + timedelta(hours=40)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         place.score(place.config(service, judge="offline"), since=since)
         assert len(place.wanted(place.config(service), since=since)) == 4
         place.score(place.config(service), since=since)
         assert len(service.calls) == 4
 
 
-@pytest.mark.parametrize("trouble", [Stop("refusal"), "no JSON at all"])
+@pytest.mark.parametrize("trouble", [EarlyStop("refusal"), "no JSON at all"])
 def test_what_was_refused_or_unusable_is_asked_again_only_on_request(place: Place, trouble: Any):
     talks(place.folder, 3)
-    with Standin(instead("outcome", trouble, lambda text: "loom1" in text)) as service:
+    with ModelServer(instead("outcome", trouble, lambda text: "loom1" in text)) as service:
         config = place.config(service)
         [lost] = [one for one in place.score(config).sessions if one.judge_status == "ungraded"]
         assert lost.judge == "anthropic"
@@ -232,9 +235,9 @@ def test_stopped_after_any_number_of_answers_and_gone_on_with(tmp_path: Path, ha
         if done and len(broken.calls()) >= half:
             raise Killed
 
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         expected = whole.score(whole.config(service))
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         config = broken.config(service, model={"url": service.url, "at_once": 1})
         with pytest.raises(Killed):
             broken.score(config, Manner(heard=heard))
@@ -258,7 +261,7 @@ def test_stopped_after_any_number_of_answers_and_gone_on_with(tmp_path: Path, ha
 
 def test_batches_are_handed_in_round_by_round_at_half_the_price(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable, looks=0) as service:
+    with ModelServer(agreeable, looks=0) as service:
         found = place.score(place.config(service), BATCH)
     handed = [request.body["requests"] for request in service.requests if request.method == "POST"]
     assert [sorted(one["params"]["tool_choice"]["name"] for one in some) for some in handed] == [
@@ -274,7 +277,7 @@ def test_batches_are_handed_in_round_by_round_at_half_the_price(place: Place):
 
 def test_a_batch_the_service_no_longer_knows_is_handed_in_anew(place: Place, monkeypatch: pytest.MonkeyPatch):
     talks(place.folder, 2)
-    with Standin(agreeable, looks=1) as service:
+    with ModelServer(agreeable, looks=1) as service:
         stopped_while_it_runs(place, service, monkeypatch)
         service.batches.clear()
         service.looks = 0
@@ -287,7 +290,7 @@ def test_a_batch_the_service_no_longer_knows_is_handed_in_anew(place: Place, mon
 
 def test_a_batch_that_runs_is_collected_and_nothing_is_handed_in_twice(place: Place, monkeypatch: pytest.MonkeyPatch):
     talks(place.folder, 2)
-    with Standin(agreeable, looks=1) as service:
+    with ModelServer(agreeable, looks=1) as service:
         stopped_while_it_runs(place, service, monkeypatch)
         service.looks = 0
         place.score(place.config(service), BATCH)
@@ -300,7 +303,7 @@ def test_without_batch_what_runs_in_one_is_asked_at_once_and_the_batch_is_forgot
 ):
     """The person may not want to wait; what is answered meanwhile is not collected again."""
     talks(place.folder, 2)
-    with Standin(agreeable, looks=1) as service:
+    with ModelServer(agreeable, looks=1) as service:
         stopped_while_it_runs(place, service, monkeypatch)
         place.score(place.config(service))
         calls = len(service.calls)
@@ -308,7 +311,7 @@ def test_without_batch_what_runs_in_one_is_asked_at_once_and_the_batch_is_forgot
     assert calls == len(service.calls) == 10
 
 
-def stopped_while_it_runs(place: Place, service: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
+def stopped_while_it_runs(place: Place, service: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that ends while it waits for its first batch."""
 
     async def die(_: float) -> None:
@@ -321,10 +324,10 @@ def stopped_while_it_runs(place: Place, service: Standin, monkeypatch: pytest.Mo
     assert len(place.store.answers.list_batches("anthropic")) == 1
 
 
-@pytest.mark.parametrize("gap", ["expired", Status(529)])
+@pytest.mark.parametrize("gap", ["expired", ErrorStatus(529)])
 def test_half_a_batch_is_kept_and_the_other_half_is_handed_in_by_the_next_run(place: Place, gap: Any):
     talks(place.folder, 2)
-    with Standin(instead("outcome", gap, lambda text: "loom0" in text), looks=0) as service:
+    with ModelServer(instead("outcome", gap, lambda text: "loom0" in text), looks=0) as service:
         found = place.score(place.config(service), BATCH)
         assert sorted(one.judge_status for one in found.sessions) == ["ok", "ungraded"]
         service.reply = agreeable
@@ -339,7 +342,7 @@ def test_half_a_batch_is_kept_and_the_other_half_is_handed_in_by_the_next_run(pl
 
 def test_a_limit_stops_before_it_is_reached_and_leaves_no_common_score(place: Place):
     talks(place.folder, 6)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         config = place.config(service, model={"url": service.url, "max_cost": 0.035})
         found = place.score(config)
         spent = found.judge.spending
@@ -359,7 +362,7 @@ def test_a_limit_stops_before_it_is_reached_and_leaves_no_common_score(place: Pl
 def test_a_limit_without_a_price_is_refused_until_a_price_is_set(place: Place):
     talks(place.folder, 1)
     named = {"name": "loom-7b"}
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         with pytest.raises(BadInput, match=r"price of loom-7b is not known.*model\.input_usd"):
             place.score(place.config(service, model={**named, "max_cost": 1.0}))
         assert not service.requests
@@ -376,9 +379,9 @@ def test_a_limit_without_a_price_is_refused_until_a_price_is_set(place: Place):
 @pytest.mark.parametrize("at", [0, 5])
 def test_let_in_no_longer_the_rest_is_the_offline_judges_and_asked_again_later(place: Place, at: int):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         replies = iter(range(100))
-        service.reply = lambda job, text: Status(401) if next(replies) >= at else agreeable(job, text)
+        service.reply = lambda job, text: ErrorStatus(401) if next(replies) >= at else agreeable(job, text)
         found = place.score(place.config(service, model={"at_once": 1}))
         assert "ANTHROPIC_API_KEY" in found.judge.fallback
         assert all(one.fallback == found.judge.fallback for one in found.sessions if one.judge == "offline")
@@ -392,22 +395,22 @@ def test_let_in_no_longer_the_rest_is_the_offline_judges_and_asked_again_later(p
 
 def test_a_service_that_is_not_there_is_no_judge(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as gone:
+    with ModelServer(agreeable) as gone:
         config = place.config(gone)
     found = place.score(config)
     assert judges(found) == ["offline"] * 2
     assert "can't be reached" in found.judge.fallback
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         back = place.score(place.config(service))
     assert judges(back) == ["anthropic"] * 2
 
 
 def test_commands_that_ask_nobody_say_what_was_judged_and_what_was_not(place: Place):
     talks(place.folder, 2)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         first = place.score(place.config(service))
         assert plain(place.score(place.config(service), KEPT)) == plain(first)
-        write(place.folder / "s9.jsonl", *talk("loom9"))
+        write_lines(place.folder / "s9.jsonl", *talk("loom9"))
         found = place.score(place.config(service), KEPT)
         assert len(service.calls) == 8
     new = [one for one in found.sessions if one.judge == "offline"]
@@ -431,9 +434,9 @@ def test_most_votes_decide_and_as_many_on_either_side_do_not(
     place: Place, votes: list[bool | None], status: str, complete: bool | None
 ):
     talks(place.folder, 1)
-    said = {True: agreeable("outcome", ""), False: FAILED, None: Stop("refusal")}
-    ballot = script(*(said[one] for one in votes))
-    with Standin(lambda job, text: ballot(job, text) if job == "outcome" else agreeable(job, text)) as service:
+    said = {True: agreeable("outcome", ""), False: FAILED, None: EarlyStop("refusal")}
+    ballot = reply_in_turn(*(said[one] for one in votes))
+    with ModelServer(lambda job, text: ballot(job, text) if job == "outcome" else agreeable(job, text)) as service:
         [found] = place.score(place.config(service, model={"votes": len(votes)})).sessions
     assert jobs(service.calls) == {"topic": 1, "rubric": 1, "language": 1, "outcome": len(votes)}
     assert (found.judge_status, found.goal_complete) == (status, complete)
@@ -456,9 +459,9 @@ def test_no_word_of_a_tenant_goes_where_it_may_not(place: Place, name: str):
     tenant, judge, why = POLICIES[name]
     talks(place.folder, 1)
     wish = f"Add a {SECRET} counter to acme.py and run the tests"
-    write(place.folder / "acme.jsonl", *talk("acme", cwd="/srv/acme/app", wish=wish))
+    write_lines(place.folder / "acme.jsonl", *talk("acme", cwd="/srv/acme/app", wish=wish))
     tenants = {"acme": replace(tenant, projects=("/srv/acme",))}
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         for manner in (Manner(), BATCH):
             service.looks = 0
             found = place.score(place.config(service, tenants=tenants), manner)
@@ -475,7 +478,7 @@ def test_a_tenant_whose_words_may_be_seen_is_judged_like_anybody(place: Place):
         projects=("/home/ada",), retention_days=ended + 30, judges=("anthropic",), models=("claude-haiku-4-5",)
     )
     talks(place.folder, 1)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         found = place.score(place.config(service, tenants={"ada": tenant}))
     assert judges(found) == ["anthropic"]
 
@@ -486,21 +489,21 @@ def test_a_tenant_whose_words_may_be_seen_is_judged_like_anybody(place: Place):
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_is_asked_at_once_than_is_set(place: Place, at_once: int):
     talks(place.folder, 6)
-    with Standin(lambda job, text: Slow(0.02, agreeable(job, text))) as service:
+    with ModelServer(lambda job, text: SlowReply(0.02, agreeable(job, text))) as service:
         place.score(place.config(service, model={"at_once": at_once}))
     assert service.most_at_once == at_once
 
 
 def test_a_service_that_asks_for_a_pause_gets_it(place: Place):
     talks(place.folder, 1)
-    busy = iter([Status(429, headers={"retry-after": "1"})])
+    busy = iter([ErrorStatus(429, headers={"retry-after": "1"})])
     times = []
 
     def reply(job: str, text: str) -> Any:
         times.append(datetime.now(UTC))
         return next(busy, None) or agreeable(job, text)
 
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         found = place.score(place.config(service))
     assert (times[1] - times[0]).total_seconds() >= 1
     assert judges(found) == ["anthropic"]
@@ -510,8 +513,8 @@ def test_a_service_that_asks_for_a_pause_gets_it(place: Place):
 
 def test_no_answer_in_time_leaves_a_session_ungraded_until_the_next_run(place: Place):
     talks(place.folder, 2)
-    slow = instead("outcome", Slow(30, {}), lambda text: "loom1" in text)
-    with Standin(slow) as service:
+    slow = instead("outcome", SlowReply(30, {}), lambda text: "loom1" in text)
+    with ModelServer(slow) as service:
         config = place.config(service, model={"timeout_s": 0.4, "tries": 1})
         found = place.score(config)
         [late] = [one for one in found.sessions if one.judge_status != "ok"]
@@ -529,8 +532,8 @@ def test_no_answer_in_time_leaves_a_session_ungraded_until_the_next_run(place: P
 
 def test_what_is_estimated_is_what_is_asked(place: Place):
     talks(place.folder, 4)
-    write(place.folder / "more.jsonl", *[{**one, "sessionId": "m"} for one in talk("loom3", start=200)])
-    with Standin(agreeable) as service:
+    write_lines(place.folder / "more.jsonl", *[{**one, "sessionId": "m"} for one in talk("loom3", start=200)])
+    with ModelServer(agreeable) as service:
         config = place.config(service, model={"votes": 2})
         wanted = place.wanted(config)
         with closing(desk(place.store, config, {}, KEPT)) as found:
@@ -543,7 +546,7 @@ def test_what_is_estimated_is_what_is_asked(place: Place):
 
 def test_half_way_the_estimate_is_of_the_rest(place: Place):
     talks(place.folder, 3)
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         place.score(place.config(service, model={"max_cost": 0.02}))
         done = len(service.calls)
         assert 0 < done < 12
@@ -555,13 +558,13 @@ def test_half_way_the_estimate_is_of_the_rest(place: Place):
 
 def test_only_a_service_that_takes_batches_is_asked_for_one(place: Place):
     talks(place.folder, 1)
-    with Standin(agreeable) as service, pytest.raises(BadInput, match="--batch: openai takes no batches"):
+    with ModelServer(agreeable) as service, pytest.raises(BadInput, match="--batch: openai takes no batches"):
         place.score(place.config(service, judge="openai", model={"name": "gpt-5-mini"}), BATCH)
 
 
 def test_a_model_that_thinks_is_given_room_for_it_in_the_limit(place: Place):
     """A reply may take as much as the service was allowed, and that must fit."""
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         config = place.config(service, judge="openai", model={"name": "gpt-5-mini", "max_cost": 1.0})
         found = desk(place.store, config, {})
     assert isinstance(found.asker, Asker)
@@ -573,7 +576,7 @@ def test_a_model_that_thinks_is_given_room_for_it_in_the_limit(place: Place):
     found.close()
 
 
-def judged_questions(place: Place, service: Standin) -> Iterator[Any]:
+def judged_questions(place: Place, service: ModelServer) -> Iterator[Any]:
     talks(place.folder, 1)
     yield from (one.question for one in place.wanted(place.config(service)))
 
@@ -585,7 +588,7 @@ def test_python_must_say_that_it_may_ask(tmp_path: Path, monkeypatch: pytest.Mon
     folder = talks(tmp_path / "in", 2)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASSAY_CONFIG", "/dev/null")
-    with Standin(agreeable) as service:
+    with ModelServer(agreeable) as service:
         monkeypatch.setenv("ASSAY_MODEL_URL", service.url)
         given: dict[str, Any] = {"store": tmp_path / "s.db", "jobs": 1, "judge": "anthropic"}
         with pytest.raises(BadInput, match=r"would ask claude-haiku-4-5 at http://127.* 8 questions.*may_ask=True"):
@@ -603,7 +606,7 @@ def test_python_must_say_that_it_may_ask(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_nothing_is_counted_twice_over_runs(place: Place):
     talks(place.folder, 1)
-    with Standin(instead("topic", Stop("refusal"))) as service:
+    with ModelServer(instead("topic", EarlyStop("refusal"))) as service:
         assert place.score(place.config(service)).judge.spending.troubles == {"refused": 1}
         found = place.score(place.config(service)).judge.spending
     assert found.troubles == {}

@@ -16,22 +16,15 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.conftest import (
-    adds_up,
-    bound_by_permissions,
-    conversation,
-    encoded,
-    folder_of,
-    is_one_line,
-    replied,
-    run,
-    said,
-    settled,
-    spawn,
-    start,
-    streams,
-    write,
+from assay.testing.claude_code import (
+    build_conversation,
+    build_prompt,
+    build_reply,
+    encode_lines,
+    write_folder,
+    write_lines,
 )
+from tests.conftest import adds_up, bound_by_permissions, is_one_line, run, settled, spawn, start, streams
 
 MB = 1_000_000
 MOST_RSS = 200 * MB
@@ -39,11 +32,11 @@ DEEP = b'{"type":"user","sessionId":"s1","x":' + b"[" * 50_000 + b"]" * 50_000 +
 
 
 def long_line(length: int, second: float = 5) -> bytes:
-    return json.dumps(said(second, "yarn" * (length // 4))).encode()
+    return json.dumps(build_prompt(second, "yarn" * (length // 4))).encode()
 
 
 def packed(*records: Any) -> bytes:
-    return gzip.compress(encoded(records))
+    return gzip.compress(encode_lines(records))
 
 
 # --- paths ------------------------------------------------------------------------------------
@@ -62,7 +55,7 @@ def packed(*records: Any) -> bytes:
     ],
 )
 def test_a_path_that_is_not_there_is_told_in_one_line(tmp_path: Path, given: list[str], named: str):
-    write(tmp_path / "there.jsonl", said(1))
+    write_lines(tmp_path / "there.jsonl", build_prompt(1))
     (tmp_path / "loop.jsonl").symlink_to("loop.jsonl")
     ran = run("streams", *given, "--store", tmp_path / "s.db", "--json", cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
@@ -85,7 +78,7 @@ def test_something_that_is_no_file_is_not_waited_for(tmp_path: Path):
 
 
 def test_links_that_lead_nowhere_do_not_hide_their_neighbours(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 3)
+    folder = write_folder(tmp_path / "in", 3)
     (folder / "p0" / "loop.jsonl").symlink_to("loop.jsonl")
     (folder / "p0" / "dangling.jsonl").symlink_to("nowhere")
     (folder / "p0" / "up").symlink_to("..")
@@ -96,7 +89,7 @@ def test_links_that_lead_nowhere_do_not_hide_their_neighbours(tmp_path: Path):
 
 def test_a_name_that_is_no_utf_8_is_a_name_like_others(tmp_path: Path):
     path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), b"in", b"w\xf6lle.jsonl")))
-    write(path, said(1))
+    write_lines(path, build_prompt(1))
     for given in (tmp_path / "in", path):
         listed = run("streams", given, "--store", tmp_path / "a.db", "--json").json
         assert [one["id"] for one in listed["streams"]] == ["s1"]
@@ -121,33 +114,63 @@ def test_a_folder_without_transcripts_is_no_error(tmp_path: Path):
 FILES: dict[str, tuple[bytes, int | None, str, int]] = {
     "empty": (b"", None, "empty", 0),
     "binary": (bytes(range(256)) * 40, None, "binary", 0),
-    "gzip": (packed(*conversation("zipped")), None, "gzip", 0),
-    "truncated gzip": (packed(*conversation("zipped"))[:-20], None, "gzip", 0),
+    "gzip": (packed(*build_conversation("zipped")), None, "gzip", 0),
+    "truncated gzip": (packed(*build_conversation("zipped"))[:-20], None, "gzip", 0),
     "zip": (b"PK\x03\x04" + bytes(99), None, "archive", 0),
     "prose": (b"Dear diary,\ntoday I wove.\n", None, "not a transcript", 0),
     "other JSON": (b'{"colour":"blue"}\n{"colour":"red"}\n', None, "not a transcript", 0),
-    "JSON array line": (encoded([said(1), b'[{"type":"user"}]', said(2)]), 2, "object", 2),
-    "NUL bytes in a line": (encoded([said(1), b"\x00" * 500, said(2)]), 2, "NUL", 2),
-    "NUL bytes at the end": (encoded([said(1), said(2)]) + b"\x00" * 4096, 3, "NUL", 2),
-    "deep nesting": (encoded([said(1), DEEP, said(2)]), 2, "nested", 2),
-    "text between": (encoded([said(1), b"Killed", said(2)]), 2, "not JSON", 2),
-    "half a line between": (encoded([said(1), encoded([said(3)])[:60], said(2)]), 2, "not JSON", 2),
-    "half a last line": (encoded([said(1), said(2)]) + encoded([said(3)])[:60], 3, "unfinished", 2),
-    "half a first line": (encoded([encoded([said(3)])[60:-1], said(1), said(2)]), 1, "not JSON", 2),
-    "a wrong type": (encoded([said(1), b'{"type":5,"sessionId":"s1"}', said(2)]), 2, "type", 2),
+    "JSON array line": (encode_lines([build_prompt(1), b'[{"type":"user"}]', build_prompt(2)]), 2, "object", 2),
+    "NUL bytes in a line": (encode_lines([build_prompt(1), b"\x00" * 500, build_prompt(2)]), 2, "NUL", 2),
+    "NUL bytes at the end": (encode_lines([build_prompt(1), build_prompt(2)]) + b"\x00" * 4096, 3, "NUL", 2),
+    "deep nesting": (encode_lines([build_prompt(1), DEEP, build_prompt(2)]), 2, "nested", 2),
+    "text between": (encode_lines([build_prompt(1), b"Killed", build_prompt(2)]), 2, "not JSON", 2),
+    "half a line between": (
+        encode_lines([build_prompt(1), encode_lines([build_prompt(3)])[:60], build_prompt(2)]),
+        2,
+        "not JSON",
+        2,
+    ),
+    "half a last line": (
+        encode_lines([build_prompt(1), build_prompt(2)]) + encode_lines([build_prompt(3)])[:60],
+        3,
+        "unfinished",
+        2,
+    ),
+    "half a first line": (
+        encode_lines([encode_lines([build_prompt(3)])[60:-1], build_prompt(1), build_prompt(2)]),
+        1,
+        "not JSON",
+        2,
+    ),
+    "a wrong type": (encode_lines([build_prompt(1), b'{"type":5,"sessionId":"s1"}', build_prompt(2)]), 2, "type", 2),
 }
 READ: dict[str, tuple[bytes, list[str]]] = {
-    "invalid UTF-8": (encoded([said(1)]) + encoded([said(2, "caf?")]).replace(b"?", b"\xe9"), ["caf\ufffd"]),
-    "glued objects": (encoded([encoded([said(1, "left")])[:-1] + encoded([said(2, "right")])[:-1]]), ["left", "right"]),
-    "lone surrogate": (encoded([json.dumps(said(1, "cut \ud83d"))]), ["cut \ufffd"]),
-    "control characters": (encoded([said(1), encoded([said(2, "a?b")])[:-1].replace(b"?", b"\x01")]), ["a\x01b"]),
-    "byte order mark": (b"\xef\xbb\xbf" + encoded([said(1, "marked")]), ["marked"]),
-    "carriage returns": (encoded([said(1, "left")]).replace(b"\n", b"\r\n"), ["left"]),
-    "no last newline": (encoded([said(1), said(2, "last words")])[:-1], ["last words"]),
-    "empty lines": (b"\n\n" + encoded([said(1, "left")]) + b"\n \n", ["left"]),
-    "fields of other types": (encoded([said(1, "left", cwd=7, gitBranch=["x"], version={}, isMeta="no")]), ["left"]),
-    "null fields": (encoded([said(1, "left", cwd=None, gitBranch=None, version=None, entrypoint=None)]), ["left"]),
-    "a 10 MB line": (encoded([said(1), long_line(10 * MB), said(9, "after it")]), ["after it"]),
+    "invalid UTF-8": (
+        encode_lines([build_prompt(1)]) + encode_lines([build_prompt(2, "caf?")]).replace(b"?", b"\xe9"),
+        ["caf\ufffd"],
+    ),
+    "glued objects": (
+        encode_lines([encode_lines([build_prompt(1, "left")])[:-1] + encode_lines([build_prompt(2, "right")])[:-1]]),
+        ["left", "right"],
+    ),
+    "lone surrogate": (encode_lines([json.dumps(build_prompt(1, "cut \ud83d"))]), ["cut \ufffd"]),
+    "control characters": (
+        encode_lines([build_prompt(1), encode_lines([build_prompt(2, "a?b")])[:-1].replace(b"?", b"\x01")]),
+        ["a\x01b"],
+    ),
+    "byte order mark": (b"\xef\xbb\xbf" + encode_lines([build_prompt(1, "marked")]), ["marked"]),
+    "carriage returns": (encode_lines([build_prompt(1, "left")]).replace(b"\n", b"\r\n"), ["left"]),
+    "no last newline": (encode_lines([build_prompt(1), build_prompt(2, "last words")])[:-1], ["last words"]),
+    "empty lines": (b"\n\n" + encode_lines([build_prompt(1, "left")]) + b"\n \n", ["left"]),
+    "fields of other types": (
+        encode_lines([build_prompt(1, "left", cwd=7, gitBranch=["x"], version={}, isMeta="no")]),
+        ["left"],
+    ),
+    "null fields": (
+        encode_lines([build_prompt(1, "left", cwd=None, gitBranch=None, version=None, entrypoint=None)]),
+        ["left"],
+    ),
+    "a 10 MB line": (encode_lines([build_prompt(1), long_line(10 * MB), build_prompt(9, "after it")]), ["after it"]),
 }
 
 
@@ -204,7 +227,11 @@ def test_what_looks_bad_but_can_be_read_is_read(bad: tuple[Path, dict[str, Any]]
 @pytest.mark.parametrize("ending", [b"\n", b""], ids=["whole", "still being written"])
 def test_a_line_of_70_mb_is_skipped_and_the_next_one_read(tmp_path: Path, ending: bytes):
     path = tmp_path / "a.jsonl"
-    lines = [encoded([said(1)]), long_line(70 * MB) + (ending and b"\n"), ending and encoded([said(9), replied(10)])]
+    lines = [
+        encode_lines([build_prompt(1)]),
+        long_line(70 * MB) + (ending and b"\n"),
+        ending and encode_lines([build_prompt(9), build_reply(10)]),
+    ]
     path.write_bytes(b"".join(lines))
     listed = run("streams", path, "--store", tmp_path / "s.db", "--json").json
     assert adds_up(listed, path)
@@ -214,7 +241,7 @@ def test_a_line_of_70_mb_is_skipped_and_the_next_one_read(tmp_path: Path, ending
 
 
 def test_thousands_of_bad_lines_are_all_counted(tmp_path: Path):
-    path = write(tmp_path / "a.jsonl", said(1), *[b"broken"] * 3_000, said(2))
+    path = write_lines(tmp_path / "a.jsonl", build_prompt(1), *[b"broken"] * 3_000, build_prompt(2))
     listed = streams(path, "--store", tmp_path / "s.db")
     assert adds_up(listed, path)
     assert listed["lines"]["skipped"] == 3_000
@@ -245,7 +272,7 @@ def peak_rss(process: subprocess.Popen[bytes]) -> int:
 @pytest.mark.last
 def test_a_file_of_300_mb_is_read_in_little_memory(tmp_path: Path):
     path = tmp_path / "a.jsonl"
-    block = encoded(conversation("s1", 10, 100_000))
+    block = encode_lines(build_conversation("s1", 10, 100_000))
     with path.open("wb") as file:
         for n in range(300):
             file.write(block.replace(b"/s1", f"/{n}".encode()).replace(b'"s1/', f'"{n}/'.encode()))
@@ -267,7 +294,7 @@ def test_a_file_of_300_mb_is_read_in_little_memory(tmp_path: Path):
 
 
 def test_what_may_not_be_opened_is_told_and_the_rest_is_read(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 8)
+    folder = write_folder(tmp_path / "in", 8)
     closed_file, closed_folder = folder / "p1" / "0001.jsonl", folder / "p2"
     closed_file.chmod(0)
     closed_folder.chmod(0)
@@ -280,10 +307,10 @@ def test_what_may_not_be_opened_is_told_and_the_rest_is_read(tmp_path: Path):
 
 
 def test_files_in_a_folder_that_was_closed_are_not_taken_for_deleted(tmp_path: Path):
-    folder, store = folder_of(tmp_path / "in", 8), tmp_path / "s.db"
+    folder, store = write_folder(tmp_path / "in", 8), tmp_path / "s.db"
     first = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
     (folder / "p2").chmod(0)
-    write(folder / "p22" / "x.jsonl", said(1)).parent.chmod(0o755)
+    write_lines(folder / "p22" / "x.jsonl", build_prompt(1)).parent.chmod(0o755)
     spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
     (folder / "p22" / "x.jsonl").unlink()
     closed = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).json
@@ -296,7 +323,7 @@ def test_files_in_a_folder_that_was_closed_are_not_taken_for_deleted(tmp_path: P
 
 @pytest.mark.parametrize("mode", [0o400, 0], ids=["read-only", "closed"])
 def test_a_store_that_may_not_be_written_is_told(tmp_path: Path, mode: int):
-    folder, store = folder_of(tmp_path / "in", 2), tmp_path / "s.db"
+    folder, store = write_folder(tmp_path / "in", 2), tmp_path / "s.db"
     assert spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions).code == 0
     store.chmod(mode)
     ran = spawn("streams", folder, "--store", store, "--json", preexec_fn=bound_by_permissions)
@@ -307,7 +334,7 @@ def test_a_store_that_may_not_be_written_is_told(tmp_path: Path, mode: int):
 
 
 def test_a_folder_in_which_no_store_can_be_made_is_told(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 2)
+    folder = write_folder(tmp_path / "in", 2)
     (tmp_path / "closed").mkdir(mode=0o500)
     ran = spawn(
         "streams", folder, "--store", tmp_path / "closed" / "sub" / "s.db", "--json", preexec_fn=bound_by_permissions
@@ -360,7 +387,7 @@ def limited(size: int) -> Callable[[], None]:
 
 @pytest.mark.parametrize("size", [0, 40_000, 400_000])
 def test_a_store_that_finds_no_space_says_so_and_goes_on_later(tmp_path: Path, size: int):
-    folder, store = folder_of(tmp_path / "in", 120, 3), tmp_path / "s.db"
+    folder, store = write_folder(tmp_path / "in", 120, 3), tmp_path / "s.db"
     args = ("streams", folder, "--store", store, "--json")
     ran = spawn(*args, preexec_fn=limited(size))
     assert (ran.code, ran.out) == (2, ""), ran.err
@@ -385,7 +412,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_told_and_once_there_is_space_the_scan_goes_on(tmp_path: Path, tiny_disk: Path):
-    folder, store = folder_of(tmp_path / "in", 120, 3), tiny_disk / "s.db"
+    folder, store = write_folder(tmp_path / "in", 120, 3), tiny_disk / "s.db"
     args = ("streams", folder, "--store", store, "--json")
     ran = run(*args)
     assert (ran.code, ran.out) == (2, ""), ran.err

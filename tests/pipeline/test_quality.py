@@ -18,10 +18,10 @@ from assay.sessions.chunking import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering import estimate
 from assay.stores import Store, open_store
+from assay.testing.models import EarlyStop, ErrorStatus, ModelServer
 from assay.types import Turn
 from assay.types.quality import Quality
 from tests.judges.make_turns import Step, asked, checked, edit, session, shell
-from tests.llm.standin import Standin, Status, Stop
 from tests.make_sessions import session_of
 
 PROFILE = load("enhanced")
@@ -160,7 +160,7 @@ def test_a_giant_turn_is_shortened_and_its_errors_stay() -> None:
 
 
 def test_a_models_word_becomes_the_quality(store: Store) -> None:
-    with Standin(answering(lambda _: {"tool_efficiency": 0.9, "error_handling": None})) as service:
+    with ModelServer(answering(lambda _: {"tool_efficiency": 0.9, "error_handling": None})) as service:
         (found,) = told(store, settings(service.url), [subject()])
     assert (found.judge, found.chunks, found.fallback) == ("anthropic", 1, None)
     assert found.dimensions["tool_efficiency"].score == 0.9
@@ -176,8 +176,8 @@ def test_chunks_are_weighed_by_their_own_tokens_and_the_goal_is_the_final_ones(s
     scores = [0.2, 0.6, 1.0, 0.4, 0.8][: len(some)]
     goals = [0.0, 1.0, 3.0, 2.0, 1.0]
     said = answering(lambda n: {"tool_efficiency": scores[n - 1], "goal_achievement": goals[n - 1]})
-    with Standin(said) as service:
-        service.tokens = lambda _: Status(404)
+    with ModelServer(said) as service:
+        service.tokens = lambda _: ErrorStatus(404)
         (found,) = told(store, settings(service.url), [subject(turns)])
     own = [one.own_tokens for one in some]
     mean = sum(score * weight for score, weight in zip(scores, own, strict=True)) / sum(own)
@@ -191,12 +191,12 @@ def test_chunks_are_weighed_by_their_own_tokens_and_the_goal_is_the_final_ones(s
 
 def test_a_chunk_whose_answer_cannot_be_used_leaves_the_session_ungraded_and_says_which(store: Store) -> None:
     def said(job: str, text: str) -> Any:
-        return Stop("refusal") if "this is part 2 of" in text else answering()(job, text)
+        return EarlyStop("refusal") if "this is part 2 of" in text else answering()(job, text)
 
     turns = rows(40, 5_000)
     chunks = len(pieces(turns, TERMS))
-    with Standin(said) as service:
-        service.tokens = lambda _: Status(404)
+    with ModelServer(said) as service:
+        service.tokens = lambda _: ErrorStatus(404)
         broken, whole = told(store, settings(service.url), [subject(turns), subject()])
         asked_before = len(service.calls)
         again = told(store, settings(service.url), [subject(turns)])
@@ -210,7 +210,7 @@ def test_a_chunk_whose_answer_cannot_be_used_leaves_the_session_ungraded_and_say
 
 
 def test_a_reply_that_never_fits_leaves_its_session_ungraded(store: Store) -> None:
-    with Standin(lambda *_: "It went well.") as service:
+    with ModelServer(lambda *_: "It went well.") as service:
         (found,) = told(store, settings(service.url), [subject()])
         assert len(service.calls) == 2
     assert found.overall_quality is None
@@ -219,7 +219,7 @@ def test_a_reply_that_never_fits_leaves_its_session_ungraded(store: Store) -> No
 
 def test_what_was_answered_is_not_asked_again(store: Store) -> None:
     some = [subject(), subject(rows(4))]
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         first = told(store, settings(service.url), some)
         assert len(service.calls) == 2
         assert told(store, settings(service.url), some, only_kept=True) == first
@@ -229,7 +229,7 @@ def test_what_was_answered_is_not_asked_again(store: Store) -> None:
 def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     some = [subject(session(row(n))) for n in range(2 * PORTION + 3)]
     held: list[int] = []
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         config = settings(service.url)
         with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
             assert whom.asker
@@ -250,7 +250,7 @@ def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.
 
 
 def test_the_offline_judge_does_it_where_the_service_is_not_there(store: Store) -> None:
-    with Standin(lambda *_: Status(401)) as service:
+    with ModelServer(lambda *_: ErrorStatus(401)) as service:
         (found,) = told(store, settings(service.url), [subject()])
     assert found.judge == "offline"
     assert found.fallback
@@ -258,7 +258,7 @@ def test_the_offline_judge_does_it_where_the_service_is_not_there(store: Store) 
 
 
 def test_the_offline_judge_does_what_money_does_not_reach(store: Store) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         config = settings(service.url, model={"max_cost": 0.0001})
         (found,) = told(store, config, [subject()])
         assert not service.calls
@@ -289,7 +289,7 @@ TENANTS: dict[str, tuple[Tenant, str, str | None]] = {
 @pytest.mark.parametrize(("tenant", "judge", "why"), TENANTS.values(), ids=TENANTS)
 def test_a_tenants_word_holds(store: Store, tenant: Tenant, judge: str, why: str | None) -> None:
     one = subject(project=LOOM, tenant="mill")
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         config = settings(service.url, tenants={"mill": tenant})
         (found,) = told(store, config, [one])
         assert len(service.requests) == (judge == "anthropic")
@@ -306,7 +306,7 @@ def test_sessions_without_words_or_substance_are_ungraded_and_cost_nothing(
         raise AssertionError("nobody may look")
 
     one = Subject(session=session_of(judge_status=status), read=unread)
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         (found,) = told(store, settings(service.url) if judge != "offline" else Config(), [one])
         assert not service.requests
     assert {each.ungraded for each in found.dimensions.values()} == {
@@ -331,7 +331,7 @@ def test_a_session_below_the_floor_in_which_something_was_done_is_judged(store: 
 
 @pytest.mark.parametrize("turns", [(), (Turn(at="2026-03-02T09:00:00Z"),)])
 def test_a_session_with_no_words_at_all_is_ungraded_not_failed(store: Store, turns: Sequence[Turn]) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         (by_model,) = told(store, settings(service.url), [subject(turns)])
         assert not service.requests
     (offline,) = told(store, Config(), [subject(turns)])
@@ -352,7 +352,7 @@ def near() -> tuple[Turn, ...]:
 
 @pytest.mark.parametrize(("factor", "is_cut"), [(0.8, False), (1.5, True)])
 def test_the_services_count_decides_whether_a_session_is_cut(store: Store, factor: float, is_cut: bool) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         service.tokens = lambda text: round(estimate(text) * factor)
         (found,) = told(store, settings(service.url), [subject(near())])
         sent = [one.text for one in service.calls]
@@ -362,15 +362,15 @@ def test_the_services_count_decides_whether_a_session_is_cut(store: Store, facto
 
 
 def test_a_small_session_is_not_counted(store: Store) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         told(store, settings(service.url), [subject()])
         assert [one.path for one in service.requests] == ["/v1/messages"]
 
 
 @pytest.mark.parametrize("status", [404, 500])
 def test_where_counting_fails_our_own_estimate_has_to_do(store: Store, status: int) -> None:
-    with Standin(answering()) as service:
-        service.tokens = lambda _: Status(status)
+    with ModelServer(answering()) as service:
+        service.tokens = lambda _: ErrorStatus(status)
         (found,) = told(store, settings(service.url), [subject(near())])
     assert found.chunks == len(pieces(near(), TERMS))
     assert found.judge == "anthropic"
@@ -378,7 +378,7 @@ def test_where_counting_fails_our_own_estimate_has_to_do(store: Store, status: i
 
 def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> None:
     one = subject(near())
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         service.tokens = lambda text: round(estimate(text) * 1.5)
         config = settings(service.url)
         (first,) = told(store, config, [one])
@@ -392,7 +392,7 @@ def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> Non
 
 
 def test_nothing_is_counted_before_the_person_agreed(store: Store) -> None:
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         config = settings(service.url)
         with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
             assert list(would_ask([subject(near())], PROFILE, config, whom))
@@ -401,7 +401,7 @@ def test_nothing_is_counted_before_the_person_agreed(store: Store) -> None:
 
 def test_what_is_counted_is_redacted_as_the_settings_say(store: Store) -> None:
     turns = session(asked("mail it to ada@blue-loom.org"), *(row(n, 4_000) for n in range(2, 24)))
-    with Standin(answering()) as service:
+    with ModelServer(answering()) as service:
         told(store, settings(service.url, redaction=Redaction(email=True)), [subject(turns)])
         assert "/v1/messages/count_tokens" in [one.path for one in service.requests]
         assert not [one.path for one in service.requests if "ada@blue" in str(one.body)]

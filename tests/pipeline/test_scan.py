@@ -21,22 +21,17 @@ from assay.pipeline import scan as scanning
 from assay.pipeline.digest import digest
 from assay.pipeline.discover import discover
 from assay.stores import open_store
-from tests.conftest import (
-    adds_up,
-    called,
-    conversation,
-    encoded,
-    folder_of,
-    is_one_line,
-    replied,
-    returned,
-    run,
-    said,
-    settled,
-    start,
-    streams,
-    write,
+from assay.testing.claude_code import (
+    build_conversation,
+    build_prompt,
+    build_reply,
+    build_result,
+    build_shell_call,
+    encode_lines,
+    write_folder,
+    write_lines,
 )
+from tests.conftest import adds_up, is_one_line, run, settled, start, streams
 
 BIG = {"files": 220, "turns": 2, "padding": 14_000}
 """About 9 MB, so that several processes read it."""
@@ -51,7 +46,7 @@ def fresh(tmp_path: Path, *paths: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return folder_of(tmp_path_factory.mktemp("big") / "in", **BIG)
+    return write_folder(tmp_path_factory.mktemp("big") / "in", **BIG)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +63,7 @@ def ids(listed: dict[str, Any]) -> list[str]:
 
 
 def test_an_unchanged_folder_is_not_read_again(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 12)
+    folder = write_folder(tmp_path / "in", 12)
     first = streams(folder, "--store", tmp_path / "s.db")
     second = streams(folder, "--store", tmp_path / "s.db")
     assert first["scan"]["new"] == 12
@@ -78,11 +73,11 @@ def test_an_unchanged_folder_is_not_read_again(tmp_path: Path):
 
 
 def test_of_a_file_that_grew_only_the_new_bytes_are_read(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("grows", 240, 100_000))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("grows", 240, 100_000))
     assert 23e6 < path.stat().st_size < 26e6
     streams(path, "--store", tmp_path / "s.db", "--jobs", 1)
     with path.open("ab") as file:
-        file.write(encoded(conversation("grows", 10, 100_000, start=9_000)))
+        file.write(encode_lines(build_conversation("grows", 10, 100_000, start=9_000)))
     listed = streams(path, "--store", tmp_path / "s.db", "--jobs", 1)
     assert 0.9e6 < listed["scan"]["bytes_read"] < 1.2e6
     assert listed["scan"]["changed"] == 1
@@ -91,16 +86,16 @@ def test_of_a_file_that_grew_only_the_new_bytes_are_read(tmp_path: Path):
 
 
 HALVES = [
-    said(0, "card the wool"),
-    called(1),
+    build_prompt(0, "card the wool"),
+    build_shell_call(1),
     b"not json at all",
     b'{"type":"user","uuid":"glued","sessionId":"s1","message":{"content":"half"}}{"type":"ai-title","aiTitle":"Spin"}',
     b"",
     '{"type":"user","uuid":"é","sessionId":"s1","message":{"content":"cut \\ud83d, 🧶"}}',
-    returned(4, 1),
+    build_result(4, 1),
     b'["a list"]',
-    replied(5),
-    said(6, "spin it"),
+    build_reply(5),
+    build_prompt(6, "spin it"),
     b"\x00\x00\x00",
 ]
 
@@ -113,7 +108,7 @@ def view(path: Path, before: Any = None) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b""], ids=["newline", "crlf", "no newline"])
 def test_a_file_may_be_read_in_two_goes_that_meet_at_any_byte(tmp_path: Path, ending: bytes):
-    lines = encoded(HALVES)[:-1].split(b"\n")
+    lines = encode_lines(HALVES)[:-1].split(b"\n")
     content = (ending or b"\n").join(lines) + ending
     whole, path = tmp_path / "whole.jsonl", tmp_path / "a.jsonl"
     whole.write_bytes(content)
@@ -130,7 +125,7 @@ def test_a_file_may_be_read_in_two_goes_that_meet_at_any_byte(tmp_path: Path, en
 
 def test_a_file_may_be_read_in_many_goes(tmp_path: Path):
     dice = random.Random(7)
-    content = encoded([*HALVES, *conversation("s1", 3, start=50), *HALVES])
+    content = encode_lines([*HALVES, *build_conversation("s1", 3, start=50), *HALVES])
     whole, path = tmp_path / "whole.jsonl", tmp_path / "a.jsonl"
     whole.write_bytes(content)
     _, wanted = view(whole)
@@ -148,8 +143,8 @@ def test_a_file_may_be_read_in_many_goes(tmp_path: Path):
 
 def test_what_is_read_while_a_file_grows_is_what_it_held(tmp_path: Path):
     path = tmp_path / "in" / "a.jsonl"
-    write(path, said(0))
-    pieces = encoded(conversation("s1", 300, 2_000, start=10))
+    write_lines(path, build_prompt(0))
+    pieces = encode_lines(build_conversation("s1", 300, 2_000, start=10))
 
     def grow() -> None:
         with path.open("ab", buffering=0) as file:
@@ -188,15 +183,19 @@ def rewrite_middle(path: Path) -> None:
 HALF = b'{"type":"user","uuid":"h","sessionId":"changes","timestamp":"2026-03-02T10:00:'
 CHANGES: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "a half-written last line is finished": (HALF, finish_line),
-    "it is replaced by a shorter one": (b"", lambda path: write(path, *conversation("changes", 1))),
-    "it is replaced by another file": (b"", lambda path: os.replace(write(path.with_suffix(".x"), said(1)), path)),
+    "it is replaced by a shorter one": (b"", lambda path: write_lines(path, *build_conversation("changes", 1))),
+    "it is replaced by another file": (
+        b"", lambda path: os.replace(write_lines(path.with_suffix(".x"), build_prompt(1)), path)
+    ),
     "it is emptied": (b"", lambda path: path.write_bytes(b"")),
     "it becomes something else": (b"", lambda path: path.write_bytes(b"\x1f\x8b" + bytes(200_000))),
     "it is rewritten with the same size": (
         b"", lambda path: path.write_bytes(path.read_bytes().replace(b"weave", b"unpick"[:5]))
     ),
     "only its middle is rewritten": (b"", rewrite_middle),
-    "it is rewritten and grows": (b"", lambda path: write(path, *conversation("changes", 60, 900, start=7))),
+    "it is rewritten and grows": (
+        b"", lambda path: write_lines(path, *build_conversation("changes", 60, 900, start=7))
+    ),
     "it is touched": (b"", lambda path: os.utime(path)),
 }  # fmt: skip
 
@@ -204,8 +203,8 @@ CHANGES: dict[str, tuple[bytes, Callable[[Path], object]]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_file_is_seen_as_it_is_now_when(tmp_path: Path, change: str):
     tail, act = CHANGES[change]
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("changes", 20, 500))
-    write(tmp_path / "in" / "b.jsonl", *conversation("stays"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("changes", 20, 500))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("stays"))
     path.write_bytes(path.read_bytes() + tail)
     os.utime(path, ns=(1, 1))
     first = streams(tmp_path / "in", "--store", tmp_path / "s.db")
@@ -218,8 +217,8 @@ def test_a_changed_file_is_seen_as_it_is_now_when(tmp_path: Path, change: str):
 
 
 def test_a_deleted_file_leaves_its_stream_and_may_come_back(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("leaves"))
-    write(tmp_path / "in" / "b.jsonl", *conversation("stays"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("leaves"))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("stays"))
     content = path.read_bytes()
     first = streams(tmp_path / "in", "--store", tmp_path / "s.db")
     path.unlink()
@@ -237,7 +236,7 @@ def test_a_deleted_file_leaves_its_stream_and_may_come_back(tmp_path: Path):
 
 
 def test_a_renamed_file_takes_its_stream_along(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("moves"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("moves"))
     before = streams(tmp_path / "in", "--store", tmp_path / "s.db")["streams"][0]
     later = path.rename(tmp_path / "in" / "z.jsonl")
     listed = streams(tmp_path / "in", "--store", tmp_path / "s.db")
@@ -247,8 +246,8 @@ def test_a_renamed_file_takes_its_stream_along(tmp_path: Path):
 
 
 def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", said(1))
-    write(tmp_path / "in" / "b.jsonl", said(1, stream="s2"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", build_prompt(1))
+    write_lines(tmp_path / "in" / "b.jsonl", build_prompt(1, stream="s2"))
     found = discover([tmp_path / "in"])
     path.unlink()
     store = open_store(f"sqlite:///{tmp_path / 's.db'}")
@@ -259,17 +258,17 @@ def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
 
 
 def test_a_stream_is_listed_for_every_folder_that_holds_one_of_its_files(tmp_path: Path):
-    write(tmp_path / "a" / "x.jsonl", *conversation("shared", 1))
-    write(tmp_path / "b" / "y.jsonl", *conversation("shared", 1, start=500))
+    write_lines(tmp_path / "a" / "x.jsonl", *build_conversation("shared", 1))
+    write_lines(tmp_path / "b" / "y.jsonl", *build_conversation("shared", 1, start=500))
     streams(tmp_path, "--store", tmp_path / "s.db")
     assert ids(streams(tmp_path / "a", "--store", tmp_path / "s.db")) == ["shared"]
     assert ids(streams(tmp_path / "b", "--store", tmp_path / "s.db")) == ["shared"]
 
 
 def test_a_file_leaves_the_stream_it_no_longer_belongs_to(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("old name"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("old name"))
     streams(tmp_path / "in", "--store", tmp_path / "s.db")
-    write(path, *conversation("new name"))
+    write_lines(path, *build_conversation("new name"))
     listed = streams(tmp_path / "in", "--store", tmp_path / "s.db")
     assert ids(listed) == ["new name"]
     assert settled(listed) == fresh(tmp_path, tmp_path / "in")
@@ -291,13 +290,13 @@ def test_order_of_paths_number_of_processes_and_stores_do_not_matter(
 
 
 def test_files_that_share_records_are_settled_alike_in_any_order(tmp_path: Path):
-    base = conversation("origin", 3)
+    base = build_conversation("origin", 3)
     copies = {
-        "a": [*base, *conversation("origin", 1, start=200)],
-        "b": [{**one, "sessionId": "fork"} for one in base] + conversation("fork", 2, start=300),
-        "c": conversation("origin", 2, start=400),
+        "a": [*base, *build_conversation("origin", 1, start=200)],
+        "b": [{**one, "sessionId": "fork"} for one in base] + build_conversation("fork", 2, start=300),
+        "c": build_conversation("origin", 2, start=400),
     }
-    paths = [write(tmp_path / name / "x.jsonl", *records) for name, records in copies.items()]
+    paths = [write_lines(tmp_path / name / "x.jsonl", *records) for name, records in copies.items()]
     wanted = fresh(tmp_path, *paths)["streams"]
     for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)):
         store = tmp_path / f"{order}.db"
@@ -459,7 +458,7 @@ def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
 
 
 def test_what_a_plugin_read_that_is_gone_stays_as_it_is(tmp_path: Path):
-    path = write(tmp_path / "in" / "a.jsonl", *conversation("one", 2))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 2))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([path]), 1, lambda *_: None)
         before = store.transcripts.list_streams(None)
@@ -478,7 +477,7 @@ def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
         "sessionId": "one",
         "timestamp": "2020-01-01T00:00:00Z",
     }
-    path = write(tmp_path / "in" / "a.jsonl", early, *conversation("one", 3))
+    path = write_lines(tmp_path / "in" / "a.jsonl", early, *build_conversation("one", 3))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([path]), 1, lambda *_: None)
         [stream] = store.transcripts.list_streams(None)
@@ -488,7 +487,7 @@ def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
 
 
 def test_a_fork_is_called_by_what_was_first_said_in_it(tmp_path: Path):
-    past = conversation("old", 2)
+    past = build_conversation("old", 2)
     copied = [record | {"sessionId": "new"} for record in past]
     opened = {
         "type": "queue-operation",
@@ -496,9 +495,9 @@ def test_a_fork_is_called_by_what_was_first_said_in_it(tmp_path: Path):
         "sessionId": "new",
         "timestamp": "2026-12-01T00:00:00Z",
     }
-    own = [record | {"sessionId": "new"} for record in conversation("new", 1, start=500)]
-    write(tmp_path / "in" / "old.jsonl", *past)
-    write(tmp_path / "in" / "new.jsonl", opened, *copied, *own)
+    own = [record | {"sessionId": "new"} for record in build_conversation("new", 1, start=500)]
+    write_lines(tmp_path / "in" / "old.jsonl", *past)
+    write_lines(tmp_path / "in" / "new.jsonl", opened, *copied, *own)
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
         scanning.scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
         titles = {one.id: one.title for one in store.transcripts.list_streams(None)}

@@ -23,7 +23,16 @@ from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.scores.report import Report
 from assay.stores import Store, open_store
-from tests.conftest import called, conversation, encoded, folder_of, replied, returned, said, write
+from assay.testing.claude_code import (
+    build_conversation,
+    build_prompt,
+    build_reply,
+    build_result,
+    build_shell_call,
+    encode_lines,
+    write_folder,
+    write_lines,
+)
 from tests.plain_judge import REFUSES, TOPICS, VERSION, install
 
 PLAIN = Config(judge="plain", timezone="UTC")
@@ -64,7 +73,7 @@ def talk(*prompts: str, stream: str = "s1", start: int = 0) -> list[dict[str, An
     return [
         one
         for n, text in enumerate(prompts)
-        for one in (said(start + n * 10, text, stream), replied(start + n * 10 + 1, f"did {text}", stream))
+        for one in (build_prompt(start + n * 10, text, stream), build_reply(start + n * 10 + 1, f"did {text}", stream))
     ]
 
 
@@ -84,7 +93,7 @@ TWO = ("card", "spin", "Now weave", "knot")
 
 
 def test_every_session_is_judged_once(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     first, second = score(store, tmp_path / "in"), score(store, tmp_path / "in")
     assert titles(first) == ["card / spin", "Now weave / knot"]
     assert [(one.judged, one.reused) for one in (first, second)] == [(2, 0), (0, 2)]
@@ -92,7 +101,7 @@ def test_every_session_is_judged_once(tmp_path: Path, store: Store):
 
 
 def test_an_unchanged_run_looks_at_no_turn(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     first = score(store, tmp_path / "in")
     with store.database.writing() as connection:
         connection.exec_driver_sql("UPDATE turns SET body = x'c1'")  # which nothing can decode
@@ -100,11 +109,11 @@ def test_an_unchanged_run_looks_at_no_turn(tmp_path: Path, store: Store):
 
 
 def test_a_turn_that_is_added_has_only_the_last_session_judged_again(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
-    write(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
     score(store, tmp_path / "in")
     with path.open("ab") as file:
-        file.write(encoded(talk("hem", start=100)))
+        file.write(encode_lines(talk("hem", start=100)))
     grown = score(store, tmp_path / "in")
     assert (grown.judged, grown.reused) == (1, 2)
     assert titles(grown) == ["card / spin", "dye", "Now weave / knot / hem"]
@@ -112,10 +121,10 @@ def test_a_turn_that_is_added_has_only_the_last_session_judged_again(tmp_path: P
 
 
 def test_a_new_session_behind_the_last_is_what_was_said_after_it(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     score(store, tmp_path / "in")
     with path.open("ab") as file:
-        file.write(encoded(talk("Now hem", start=100)))
+        file.write(encode_lines(talk("Now hem", start=100)))
     grown = score(store, tmp_path / "in")
     assert (grown.judged, grown.reused) == (2, 1)
     assert [[reason.quote for reason in one.reasons] for one in grown.report.sessions] == [
@@ -127,10 +136,10 @@ def test_a_new_session_behind_the_last_is_what_was_said_after_it(tmp_path: Path,
 
 
 def test_another_branch_or_title_of_the_stream_has_nothing_judged_again(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     score(store, tmp_path / "in")
     with path.open("ab") as file:
-        file.write(encoded([{"type": "ai-title", "aiTitle": "Wool"}, replied(200, "", gitBranch="dye")]))
+        file.write(encode_lines([{"type": "ai-title", "aiTitle": "Wool"}, build_reply(200, "", gitBranch="dye")]))
     grown = score(store, tmp_path / "in")
     assert {one.branch for one in grown.report.sessions} == {"dye"}
     assert grown.judged <= 1  # the answer is one of the last session's
@@ -138,7 +147,7 @@ def test_another_branch_or_title_of_the_stream_has_nothing_judged_again(tmp_path
 
 
 def test_a_judge_of_another_version_judges_all_again(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     score(store, tmp_path / "in")
     monkeypatch.setenv(VERSION, "2")
     again = score(store, tmp_path / "in")
@@ -147,8 +156,9 @@ def test_a_judge_of_another_version_judges_all_again(tmp_path: Path, store: Stor
 
 
 COMMITTED = [
-    said(0, "card"), called(1, "sed -i s/a/b/ wool.py"), returned(2, 1, ""),
-    called(3, "git commit -am card"), returned(4, 3, "[main 1a2b3c4] card"), *talk("spin", "Now weave", start=10),
+    build_prompt(0, "card"), build_shell_call(1, "sed -i s/a/b/ wool.py"), build_result(2, 1, ""),
+    build_shell_call(3, "git commit -am card"), build_result(4, 3, "[main 1a2b3c4] card"),
+    *talk("spin", "Now weave", start=10),
 ]  # fmt: skip
 
 
@@ -164,7 +174,7 @@ COMMITTED = [
 def test_other_rules_have_only_judged_what_they_cut_otherwise(
     tmp_path: Path, store: Store, rules: dict[str, Any], judged: int, wanted: list[str]
 ):
-    write(tmp_path / "in" / "a.jsonl", *COMMITTED)
+    write_lines(tmp_path / "in" / "a.jsonl", *COMMITTED)
     assert titles(score(store, tmp_path / "in")) == ["card", "spin", "Now weave"]
     config = replace(PLAIN, boundaries=Boundaries(**rules))
     again = score(store, tmp_path / "in", config=config)
@@ -176,8 +186,8 @@ def test_other_rules_have_only_judged_what_they_cut_otherwise(
 
 
 def test_a_split_has_its_two_halves_judged_and_nothing_else(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
-    write(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
+    write_lines(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
     whole = score(store, tmp_path / "in")
     [session] = find_sessions(store, PLAIN, one_called(whole, "card"))
     before, after = correcting.split(store, PLAIN, session, "2", AT)
@@ -187,7 +197,7 @@ def test_a_split_has_its_two_halves_judged_and_nothing_else(tmp_path: Path, stor
 
 
 def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
     corrected = store.scored.correct
@@ -206,8 +216,8 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
 
 
 def test_a_merged_session_is_judged_as_one(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("card", "Now dye", "dry"))
-    write(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "Now dye", "dry"))
+    write_lines(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
     apart = score(store, tmp_path / "in")
     ids = {title: one_called(apart, title) for title in ("card", "Now dye", "spin")}
     [card], [spin] = find_sessions(store, PLAIN, ids["card"]), find_sessions(store, PLAIN, ids["spin"])
@@ -221,7 +231,7 @@ def test_a_merged_session_is_judged_as_one(tmp_path: Path, store: Store):
 
 
 def test_a_merge_and_a_split_take_each_other_back(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("card", "Now dye"))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "Now dye"))
     apart = score(store, tmp_path / "in")
     card, dye = apart.report.sessions
     whole = correcting.merge(store, PLAIN, card, dye, AT)
@@ -233,24 +243,24 @@ def test_a_merge_and_a_split_take_each_other_back(tmp_path: Path, store: Store):
 
 
 def test_corrections_outlive_what_they_are_about(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
     correcting.split(store, PLAIN, session, "2", AT)
     correcting.rename(store, PLAIN, session, "Wool", AT)
     with path.open("ab") as file:
-        file.write(encoded(talk("ply", start=100)))
+        file.write(encode_lines(talk("ply", start=100)))
     assert titles(score(store, path)) == ["Wool", "spin / ply"]
-    write(path, *talk("Another story", stream="s9"))
+    write_lines(path, *talk("Another story", stream="s9"))
     assert titles(score(store, path)) == ["Another story"]
-    write(path, *talk("card", "spin"))
+    write_lines(path, *talk("card", "spin"))
     assert titles(score(store, path)) == ["Wool", "spin"]
 
 
 def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card", "comb", "Now dye", "dry"))
-    write(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "comb", "Now dye", "dry"))
+    write_lines(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
     _, dye, spin = score(store, tmp_path / "in").report.sessions
     correcting.merge(store, PLAIN, spin, dye, AT)
     correcting.rename(store, PLAIN, dye, "Colour", AT)
@@ -264,7 +274,7 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
 
 
 def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
     turn = correcting.turn_id("claude-code", "s1", read_turns(store, Config(), session)[1])
     assert correcting.split(store, PLAIN, session, turn.upper(), AT)[1].id == turn
@@ -275,7 +285,7 @@ def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store
     [("1", "nothing before it"), ("4", "turns 1 to 3"), ("0", "no turn 0"), ("-1", "no turn -1"), ("x", "no turn x")],
 )
 def test_a_turn_that_can_begin_no_session_is_told(tmp_path: Path, store: Store, turn: str, why: str):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply"))
     [session] = score(store, path).report.sessions
     with pytest.raises(BadInput, match=why):
         correcting.split(store, PLAIN, session, turn, AT)
@@ -283,7 +293,7 @@ def test_a_turn_that_can_begin_no_session_is_told(tmp_path: Path, store: Store, 
 
 
 def test_what_happened_before_anybody_spoke_is_no_session(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", replied(0, "hello"), *talk("card", "spin", start=10))
+    path = write_lines(tmp_path / "in" / "a.jsonl", build_reply(0, "hello"), *talk("card", "spin", start=10))
     [session] = score(store, path).report.sessions
     for turn, why in (("1", "no prompt"), ("2", "nothing before it")):
         with pytest.raises(BadInput, match=why):
@@ -292,7 +302,7 @@ def test_what_happened_before_anybody_spoke_is_no_session(tmp_path: Path, store:
 
 
 def test_a_session_is_not_merged_with_itself(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card"))
     [session] = score(store, path).report.sessions
     with pytest.raises(BadInput, match="itself"):
         correcting.merge(store, PLAIN, session, session, AT)
@@ -326,7 +336,7 @@ def test_it_does_not_matter_in_which_order_and_pieces_files_are_read(tmp_path: P
 
 
 def test_it_does_not_matter_how_many_processes_judge(tmp_path: Path):
-    folder = folder_of(tmp_path / "in", 220, padding=14_000)
+    folder = write_folder(tmp_path / "in", 220, padding=14_000)
     reports = []
     for jobs in (1, 2):
         with closing(open_store(f"sqlite:///{tmp_path / f'{jobs}.db'}")) as opened:
@@ -337,14 +347,14 @@ def test_it_does_not_matter_how_many_processes_judge(tmp_path: Path):
 
 
 def test_what_else_lies_in_the_store_makes_no_difference(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
-    write(tmp_path / "other" / "b.jsonl", *talk("dye", stream="s2"), b"no json")
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "other" / "b.jsonl", *talk("dye", stream="s2"), b"no json")
     score(store, tmp_path / "in", tmp_path / "other")
     assert encode(score(store, tmp_path / "in").report) == fresh(tmp_path, tmp_path / "in")
 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Store):
-    folder = folder_of(tmp_path / "in", 12, padding=1_500_000)
+    folder = write_folder(tmp_path / "in", 12, padding=1_500_000)
     changes = scan(store, discover([folder]), 1, lambda *_: None)
     seen: list[int] = []
 
@@ -362,13 +372,13 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Stor
 
 
 def test_a_stream_that_changed_while_it_was_cut_is_cut_again(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card"))
     changes = scan(store, discover([path]), 1, lambda *_: None)
 
     def meanwhile(done: int, _: int) -> None:
         if not done and path.read_bytes().count(b"spin") == 0:
             with path.open("ab") as file:
-                file.write(encoded(talk("spin", start=100)))
+                file.write(encode_lines(talk("spin", start=100)))
             scan(store, discover([path]), 1, lambda *_: None)
 
     with open_run(store, PLAIN, changes.roots, jobs=1) as run:
@@ -378,17 +388,17 @@ def test_a_stream_that_changed_while_it_was_cut_is_cut_again(tmp_path: Path, sto
 
 
 def test_a_stream_that_lost_its_file_to_another_is_no_longer_scored(tmp_path: Path, store: Store):
-    path = write(tmp_path / "in" / "a.jsonl", *talk("card"))
+    path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card"))
     score(store, path)
-    write(path, *talk("spin", stream="s2"))
+    write_lines(path, *talk("spin", stream="s2"))
     assert titles(score(store, path)) == ["spin"]
     with store.database.reading() as connection:
         assert connection.exec_driver_sql("SELECT DISTINCT stream FROM segments").scalars().all() == ["s2"]
 
 
 def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
-    write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
-    write(tmp_path / "in" / "b.jsonl", *conversation("one", 3), *conversation("two", 2, start=100))
+    write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 3))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("one", 3), *build_conversation("two", 2, start=100))
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
         scan(opened, discover([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
@@ -406,7 +416,7 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
 
 
 def test_a_judge_without_an_answer_breaks_nothing(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("unanswerable", "spin", "ply", "Now weave", "knot", "hem"))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("unanswerable", "spin", "ply", "Now weave", "knot", "hem"))
     lunch, fine = score(store, tmp_path / "in").report.sessions
     assert (lunch.judge_status, lunch.ungraded_reason) == ("ungraded", "the judge is out to lunch")
     assert (lunch.goal_complete, lunch.crushed, fine.judge_status, fine.crushed) == (None, None, "ok", True)
@@ -415,7 +425,7 @@ def test_a_judge_without_an_answer_breaks_nothing(tmp_path: Path, store: Store):
 def test_what_was_not_answered_is_asked_again(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(REFUSES, str(tmp_path / "lunch"))
     (tmp_path / "lunch").touch()
-    write(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply"))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply"))
     assert [score(store, tmp_path / "in").judged for _ in range(2)] == [1, 1]
     (tmp_path / "lunch").unlink()
     assert score(store, tmp_path / "in").report.sessions[0].judge_status == "ok"
@@ -432,8 +442,10 @@ def test_a_judge_that_is_none_is_told(tmp_path: Path, store: Store, name: str):
 
 
 def test_only_sessions_of_a_time_and_project_are_reported(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
-    write(tmp_path / "in" / "b.jsonl", *(one | {"cwd": "/home/ada/dye"} for one in talk("dye", stream="s2", start=99)))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(
+        tmp_path / "in" / "b.jsonl", *(one | {"cwd": "/home/ada/dye"} for one in talk("dye", stream="s2", start=99))
+    )
     score(store, tmp_path / "in")
     table = [
         ({}, ["card / spin", "Now weave / knot", "dye"]),
@@ -454,7 +466,7 @@ def test_only_sessions_of_a_time_and_project_are_reported(tmp_path: Path, store:
 
 
 def test_a_selection_of_nothing_is_no_number(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     report = score(store, tmp_path / "in", since="2030-01-01T00:00:00.000Z").report
     assert (report.score.value, report.score.low, report.grade, report.sessions, report.ledger) == (
         None, None, None, [], [],
@@ -463,7 +475,7 @@ def test_a_selection_of_nothing_is_no_number(tmp_path: Path, store: Store):
 
 
 def test_what_could_not_be_read_is_told_with_its_reasons(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk("card"), b'{"half', b"[1]", b'{"quarter')
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card"), b'{"half', b"[1]", b'{"quarter')
     (tmp_path / "in" / "b.jsonl").write_bytes(b"Dear diary\n" * 3)
     (tmp_path / "in" / "c.jsonl").write_bytes(b"")
     changes = scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
@@ -477,7 +489,7 @@ def test_what_could_not_be_read_is_told_with_its_reasons(tmp_path: Path, store: 
 
 
 def test_a_session_is_told_by_where_its_turns_stand(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     first, second = score(store, tmp_path / "in").report.sessions
     assert (first.agent, first.project, first.branch, first.streams) == (
         "claude-code",
@@ -494,7 +506,7 @@ def test_a_session_is_told_by_where_its_turns_stand(tmp_path: Path, store: Store
 
 
 def test_sessions_are_found_by_how_their_id_begins(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     everything = find_sessions(store, PLAIN, "")
     assert everything == []
     scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
@@ -506,7 +518,7 @@ def test_sessions_are_found_by_how_their_id_begins(tmp_path: Path, store: Store)
 
 
 def test_nothing_of_the_machine_is_in_a_report(tmp_path: Path, store: Store):
-    write(tmp_path / "in" / "a.jsonl", *talk(*TWO))
+    write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     text = encode(score(store, tmp_path / "in").report).decode()
     assert str(tmp_path) not in text
     with suppress(KeyError):

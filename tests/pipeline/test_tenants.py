@@ -8,11 +8,11 @@ import pytest
 
 from assay.config import Tenant
 from assay.pipeline.tenants import named, tenant_of
+from assay.testing.claude_code import build_prompt, build_reply, build_result, build_shell_call, write_lines
+from assay.testing.models import ModelServer
 from assay.types.signs import of_attribute, of_key
-from tests.conftest import called, replied, returned, said, write
 from tests.exits.leaving import Place, reply
 from tests.exits.pulled import Langfuse, native
-from tests.llm.standin import Standin
 
 TENANTS = """
 [tenants.acme]
@@ -32,13 +32,13 @@ def moved(top: Path, stream: str, *places: tuple[str, str]) -> None:
     for n, (folder, word) in enumerate(places):
         at = n * 100.0
         records += [
-            said(at, f"Please mend the {word} in the loom and test it", stream, cwd=folder),
-            called(at + 1, f"pytest -q {word}.py > {word}.log", stream, cwd=folder),
-            returned(at + 2, at + 1, f"1 failed\nE   {word} is broken", stream) | {"cwd": folder},
-            replied(at + 3, f"The {word} is mended", stream, cwd=folder),
+            build_prompt(at, f"Please mend the {word} in the loom and test it", stream, cwd=folder),
+            build_shell_call(at + 1, f"pytest -q {word}.py > {word}.log", stream, cwd=folder),
+            build_result(at + 2, at + 1, f"1 failed\nE   {word} is broken", stream) | {"cwd": folder},
+            build_reply(at + 3, f"The {word} is mended", stream, cwd=folder),
         ]
     records.append({"type": "custom-title", "customTitle": "quokka of the wombats", "sessionId": stream})
-    write(top / f"{stream}.jsonl", *records)
+    write_lines(top / f"{stream}.jsonl", *records)
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,12 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     moved(top / "in", "into", (OPEN, "wombat"), (ACME, "quokka"), (OPEN, "wombat"))
     moved(top / "in", "out", (ACME, "quokka"), (FREE, "numbat"))
     moved(top / "in", "in", (ACME, "quokka"), (f"{ACME}/deeper", "quokka"))
-    write(top / "in" / "x.jsonl", said(0, "why?", "loom-1", cwd=FREE), replied(1, "so", "loom-1", cwd=FREE))
-    write(top / "in" / "y.jsonl", said(0, "how?", "loom-1b", cwd=FREE), replied(1, "so", "loom-1b", cwd=FREE))
+    write_lines(
+        top / "in" / "x.jsonl", build_prompt(0, "why?", "loom-1", cwd=FREE), build_reply(1, "so", "loom-1", cwd=FREE)
+    )
+    write_lines(
+        top / "in" / "y.jsonl", build_prompt(0, "how?", "loom-1b", cwd=FREE), build_reply(1, "so", "loom-1b", cwd=FREE)
+    )
     (top / "assay.toml").write_text(TENANTS)
     with Langfuse() as server:
         yield Place(top, server=server)
@@ -72,7 +76,7 @@ def test_a_stream_that_left_an_opted_out_folder_is_judged_by_what_follows(mixed:
 
 
 def test_no_model_is_sent_a_word_of_a_silent_turn(mixed: Place):
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         env = {"ASSAY_STORE": str(mixed.top / "asked.db"), "ASSAY_MODEL_URL": f"{service.url}/v1"}
         place = Place(mixed.top, env)
         ran = place.run("score", mixed.top / "in", "--judge", "openai", "--model", "x", "--yes", "--json")
@@ -85,7 +89,7 @@ def test_no_model_is_sent_a_word_of_a_silent_turn(mixed: Place):
 
 
 def test_a_model_that_one_of_the_tenants_forbids_is_asked_nothing_of_the_stream(mixed: Place):
-    with Standin(reply) as service:
+    with ModelServer(reply) as service:
         env = {"ASSAY_STORE": str(mixed.top / "forbidden.db"), "ASSAY_MODEL_URL": service.url}
         Place(mixed.top, env).run("score", mixed.top / "in", "--judge", "anthropic", "--yes", "--json")
     sent = "".join(str(one.body) for one in service.requests)

@@ -11,9 +11,9 @@ import pytest
 from assay.judges.model import check
 from assay.llm import Question, QuestionResult
 from assay.llm.client import ask_all
+from assay.testing.models import ModelServer
 from tests.judges.make_turns import asked, committed, edit, said_next, session, shell, tool
 from tests.llm.questions import Purse, Watch, closing, to
-from tests.llm.standin import Standin
 from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, quiet
 from tests.redteam.gullible import MANNERS, YES, Answering, Found, Gullible, Manner, by, judged, read
 from tests.tables import each_row
@@ -229,7 +229,7 @@ ON_THE_WIRE = (
 )
 
 
-def over(backend: str, service: Standin) -> Answering:
+def over(backend: str, service: ModelServer) -> Answering:
     """Answers that come over a socket."""
 
     def answers(questions: Sequence[Question]) -> Mapping[str, QuestionResult]:
@@ -259,7 +259,7 @@ def over(backend: str, service: Standin) -> Answering:
 def test_a_service_that_believes_it_moves_no_more(name: str, backend: str):
     case, manner = BY_NAME[name], MANNERS["by a check"]
     seen, model = read(case.stream), Gullible(BY_NAME[name], manner)
-    with Standin(model) as service:
+    with ModelServer(model) as service:
         found = judged(seen, over(backend, service))
     assert {call.job for call in service.calls} >= {"topic", "rubric", "outcome"}
     assert [one.judged for one in found] == [one.judged for one in judged(seen, by(model))]
@@ -270,7 +270,7 @@ def test_a_service_that_believes_it_moves_no_more(name: str, backend: str):
 @pytest.mark.parametrize("form", ["the transcript before it", "the verdict behind it", "twice"])
 def test_a_service_that_copies_the_transcript_is_told_once_and_then_not_believed(form: str, backend: str):
     model = quietly(OFF[form])
-    with Standin(model) as service:
+    with ModelServer(model) as service:
         (found,) = judged(read(STREAM), over(backend, service))
     assert [call.job for call in service.calls].count("outcome") == 2
     assert found.judged.judge_status == "ungraded"

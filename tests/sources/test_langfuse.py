@@ -13,22 +13,22 @@ from assay.langfuse.observations import each_once, in_order, trace_root, v2_reco
 from assay.sessions.turns import Builder
 from assay.sources import langfuse
 from assay.sources.langfuse.records import Record, to_usage
-from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
-from tests.langfuse.make_observations import (
-    calling,
-    gave,
-    generation,
-    hook_turn,
-    moment,
-    native_turn,
-    row,
-    says,
-    span,
-    step,
-    usage,
-    user,
-    wants,
+from assay.testing.observations import (
+    build_assistant_message,
+    build_call,
+    build_generation,
+    build_hook_turn,
+    build_native_turn,
+    build_row,
+    build_span,
+    build_step,
+    build_tool_result,
+    build_tool_use,
+    build_usage,
+    build_user_message,
+    format_time,
 )
+from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
 from tests.tables import each_row
 
 Row = dict[str, Any]
@@ -38,7 +38,7 @@ SAMPLES = Path(__file__).parents[3] / "shared" / "langfuse" / "samples"
 def records(*rows: Row) -> list[Record]:
     """The lines of the file that pulling these rows would write."""
     found = [record for one in rows if (record := v2_record(one))]
-    lines = [Record(type="session", session="s1", at=moment(0)), *in_order(each_once(found).values())]
+    lines = [Record(type="session", session="s1", at=format_time(0)), *in_order(each_once(found).values())]
     return [msgspec.json.decode(msgspec.json.encode(one), type=langfuse.Record) for one in lines]
 
 
@@ -75,16 +75,16 @@ def marks(*rows: Row) -> list[tuple[str, str]]:
 
 # --- the hook -----------------------------------------------------------------------------------------
 
-TEST = calling("a", "Bash", "Exit code 1\n1 failed in 0.1s", command="pytest -q")
-EDIT = calling("b", "Edit", "done", file_path="/loom/warp.py", old_string="a", new_string="b\nc")
-TURN = hook_turn(1, "Why?", step(TEST, EDIT, say="I look"), reply="So.")
+TEST = build_call("a", "Bash", "Exit code 1\n1 failed in 0.1s", command="pytest -q")
+EDIT = build_call("b", "Edit", "done", file_path="/loom/warp.py", old_string="a", new_string="b\nc")
+TURN = build_hook_turn(1, "Why?", build_step(TEST, EDIT, say="I look"), reply="So.")
 
 
 def test_a_turn_of_the_hook_is_a_prompt_its_calls_and_its_replies():
     turn = turns(*TURN)[0]
     assert turn.prompt
     assert turn.prompt.text == "Why?"
-    assert turn.prompt.at == moment(100)
+    assert turn.prompt.at == format_time(100)
     assert [one.text for one in turn.replies] == ["I look", "So."], "the root repeats the last words"
     assert [(one.name, one.kind, one.status, one.exit_code) for one in turn.calls] == [
         ("Bash", "shell", "error", 1),
@@ -102,8 +102,11 @@ def test_a_result_that_the_tool_and_the_next_request_both_hold_counts_once():
 
 
 def test_ten_generations_of_one_millisecond_stand_in_their_order():
-    steps = [step(calling(f"c{n}", "Read", "x", file_path=f"/f{n}")) for n in range(12)]
-    rows = [one | {"startTime": moment(0), "endTime": moment(0)} for one in hook_turn(1, "Go", *steps, reply="Done")]
+    steps = [build_step(build_call(f"c{n}", "Read", "x", file_path=f"/f{n}")) for n in range(12)]
+    rows = [
+        one | {"startTime": format_time(0), "endTime": format_time(0)}
+        for one in build_hook_turn(1, "Go", *steps, reply="Done")
+    ]
     assert [one.id for one in calls(*reversed(rows))] == [f"c{n}" for n in range(12)]
     assert replies(*reversed(rows)) == ["Done"]
 
@@ -123,7 +126,7 @@ ENDINGS = [
 
 @each_row(("output", "status", "code"), ENDINGS)
 def test_how_a_call_ended_is_read_off_its_output(output, status, code):
-    one = calls(*hook_turn(1, "Go", step(calling("a", "Bash", output, command="make")), reply="So"))[0]
+    one = calls(*build_hook_turn(1, "Go", build_step(build_call("a", "Bash", output, command="make")), reply="So"))[0]
     assert (one.status, one.exit_code) == (status, code)
 
 
@@ -138,7 +141,7 @@ NOT_SAID = [
 
 @pytest.mark.parametrize("text", NOT_SAID)
 def test_what_a_machine_wrote_is_no_prompt(text):
-    assert prompts(*hook_turn(1, text, reply="So")) == []
+    assert prompts(*build_hook_turn(1, text, reply="So")) == []
 
 
 SAID = [
@@ -151,7 +154,7 @@ SAID = [
 
 @pytest.mark.parametrize(("text", "words"), SAID)
 def test_a_persons_words_are_found_between_what_the_client_adds(text, words):
-    assert prompts(*hook_turn(1, text, reply="So")) == [words]
+    assert prompts(*build_hook_turn(1, text, reply="So")) == [words]
 
 
 def test_a_hook_turn_without_text_is_a_turn_without_text():
@@ -162,7 +165,10 @@ def test_a_hook_turn_without_text_is_a_turn_without_text():
 
 
 def test_turns_whose_numbers_repeat_are_told_apart_by_their_traces():
-    again = [one | {"traceId": "again", "startTime": moment(999)} for one in hook_turn(1, "Once more", reply="Yes")]
+    again = [
+        one | {"traceId": "again", "startTime": format_time(999)}
+        for one in build_hook_turn(1, "Once more", reply="Yes")
+    ]
     assert prompts(*again, *TURN) == ["Why?", "Once more"]
 
 
@@ -170,7 +176,7 @@ def test_turns_whose_numbers_repeat_are_told_apart_by_their_traces():
 
 
 def test_native_spans_tell_of_prompt_tokens_tools_and_rejections():
-    turn = turns(*native_turn(1, "Why do the threads break?"))[0]
+    turn = turns(*build_native_turn(1, "Why do the threads break?"))[0]
     assert turn.prompt
     assert turn.prompt.text == "Why do the threads break?"
     spent = Usage(input=137, output=62, cache_read=10796, cache_write=120)
@@ -183,7 +189,7 @@ def test_native_spans_tell_of_prompt_tokens_tools_and_rejections():
 
 
 def test_native_spans_without_text_are_turns_without_text():
-    first, second = turns(*native_turn(1, "a", text=False), *native_turn(2, "b", text=False))
+    first, second = turns(*build_native_turn(1, "a", text=False), *build_native_turn(2, "b", text=False))
     assert first.prompt
     assert second.prompt
     assert (first.prompt.text, second.prompt.text) == ("", "")
@@ -192,7 +198,7 @@ def test_native_spans_without_text_are_turns_without_text():
 
 
 def test_attributes_may_stand_nested():
-    rows = native_turn(1, "Why?")
+    rows = build_native_turn(1, "Why?")
     for one in rows:
         told = {key[11:]: value for key, value in one["metadata"].items() if key.startswith("attributes.")}
         one["metadata"] = {"attributes": told}
@@ -202,9 +208,9 @@ def test_attributes_may_stand_nested():
 
 @pytest.mark.parametrize(("said", "heard"), [("Why?", ["[not recorded]"]), ("<REDACTED>", [])])
 def test_an_answer_whose_words_were_not_recorded_is_still_an_answer_to_words_that_were(said, heard):
-    root = span("interaction", 0, user_prompt=said)
-    calls_on = span("llm_request", 1, root, stop_reason="tool_use", output_tokens=5)
-    ends = span("llm_request", 2, root, stop_reason="end_turn", output_tokens=5)
+    root = build_span("interaction", 0, user_prompt=said)
+    calls_on = build_span("llm_request", 1, root, stop_reason="tool_use", output_tokens=5)
+    ends = build_span("llm_request", 2, root, stop_reason="end_turn", output_tokens=5)
     assert replies(root, calls_on, ends) == heard
 
 
@@ -213,24 +219,24 @@ COMPACTIONS = [("/compact", "manual", []), ("Go on", "auto", ["Go on"])]
 
 @pytest.mark.parametrize(("said", "how", "asked"), COMPACTIONS)
 def test_compactions_are_told_from_one_another(said, how, asked):
-    root = span("interaction", 0, user_prompt=said)
-    request = span("llm_request", 1, root, query_source_safe="compact", output_tokens=9, success="true")
+    root = build_span("interaction", 0, user_prompt=said)
+    request = build_span("llm_request", 1, root, query_source_safe="compact", output_tokens=9, success="true")
     assert marks(root, request) == [("compact", how)]
     assert prompts(root, request) == asked
 
 
 def test_a_failed_request_is_an_api_error_that_spent_nothing():
-    root = span("interaction", 0, user_prompt="Go")
-    failed = span("llm_request", 1, root, success="false", error_class="server_error", status_code=500)
+    root = build_span("interaction", 0, user_prompt="Go")
+    failed = build_span("llm_request", 1, root, success="false", error_class="server_error", status_code=500)
     assert marks(root, failed) == [("api_error", "server_error")]
     assert not [event for event in events(root, failed) if isinstance(event, Spend)]
 
 
 def test_sub_agents_spend_and_call_in_their_own_name():
-    root = span("interaction", 0, user_prompt="Go")
-    agent = span("tool", 1, root, tool_name="Agent", tool_use_id="x", subagent_type="general-purpose")
-    request = span("llm_request", 2, agent, agent_id="a1", output_tokens=5)
-    look = span("tool", 3, agent, agent_id="a1", tool_name="Read", tool_use_id="y", file_path="/f")
+    root = build_span("interaction", 0, user_prompt="Go")
+    agent = build_span("tool", 1, root, tool_name="Agent", tool_use_id="x", subagent_type="general-purpose")
+    request = build_span("llm_request", 2, agent, agent_id="a1", output_tokens=5)
+    look = build_span("tool", 3, agent, agent_id="a1", tool_name="Read", tool_use_id="y", file_path="/f")
     turn = turns(root, agent, request, look)[0]
     assert [one.by for one in turn.spends] == ["a1"]
     assert [(one.name, one.by) for one in turn.calls] == [("Agent", ""), ("Read", "a1")]
@@ -241,14 +247,17 @@ def test_sub_agents_spend_and_call_in_their_own_name():
 
 def conversation() -> list[Row]:
     """Two prompts, a failing test run and a sub-agent; each request holds all that came before."""
-    messages = [user("Why do the threads break?")]
-    found = [generation(0, list(messages), wants("a", "Bash", command="pytest -q"))]
-    messages += [wants("a", "Bash", command="pytest -q"), gave("a", "Exit code 1\n1 failed", is_error=True)]
-    found.append(generation(10, list(messages), says("The tension is wrong.")))
-    messages += [says("The tension is wrong."), user("go on")]
-    found.append(generation(20, list(messages), says("Gone on.")))
-    messages += [says("Gone on."), user("go on")]
-    found.append(generation(30, list(messages), says("And on.")))
+    messages = [build_user_message("Why do the threads break?")]
+    found = [build_generation(0, list(messages), build_tool_use("a", "Bash", command="pytest -q"))]
+    messages += [
+        build_tool_use("a", "Bash", command="pytest -q"),
+        build_tool_result("a", "Exit code 1\n1 failed", is_error=True),
+    ]
+    found.append(build_generation(10, list(messages), build_assistant_message("The tension is wrong.")))
+    messages += [build_assistant_message("The tension is wrong."), build_user_message("go on")]
+    found.append(build_generation(20, list(messages), build_assistant_message("Gone on.")))
+    messages += [build_assistant_message("Gone on."), build_user_message("go on")]
+    found.append(build_generation(30, list(messages), build_assistant_message("And on.")))
     return found
 
 
@@ -263,11 +272,25 @@ def test_messages_that_every_request_repeats_are_read_once():
 
 def test_a_sub_agents_order_is_no_prompt():
     rows = conversation()
-    asks = wants("x", "Agent", prompt="Count the threads", description="count")
-    rows.append(generation(40, [user("Why do the threads break?"), user("Use an agent")], asks))
-    rows.append(generation(50, [user("Count the threads")], wants("y", "Bash", command="wc -l")))
+    asks = build_tool_use("x", "Agent", prompt="Count the threads", description="count")
     rows.append(
-        generation(60, [user("Count the threads"), wants("y", "Bash", command="wc -l"), gave("y", "40")], says("40"))
+        build_generation(
+            40, [build_user_message("Why do the threads break?"), build_user_message("Use an agent")], asks
+        )
+    )
+    rows.append(
+        build_generation(50, [build_user_message("Count the threads")], build_tool_use("y", "Bash", command="wc -l"))
+    )
+    rows.append(
+        build_generation(
+            60,
+            [
+                build_user_message("Count the threads"),
+                build_tool_use("y", "Bash", command="wc -l"),
+                build_tool_result("y", "40"),
+            ],
+            build_assistant_message("40"),
+        )
     )
     assert "Count the threads" not in prompts(*rows)
     assert "40" not in replies(*rows)
@@ -275,17 +298,17 @@ def test_a_sub_agents_order_is_no_prompt():
 
 
 ASIDES = [
-    ("quota", says("1")),
-    ("Please write a 5-10 word title for the following conversation", says("Threads")),
-    ("Why do the threads break?", says('{"isNewTopic": true, "title": "Threads"}')),
+    ("quota", build_assistant_message("1")),
+    ("Please write a 5-10 word title for the following conversation", build_assistant_message("Threads")),
+    ("Why do the threads break?", build_assistant_message('{"isNewTopic": true, "title": "Threads"}')),
 ]
 
 
 @pytest.mark.parametrize("is_wrapped", [False, True])
 @pytest.mark.parametrize(("text", "answer"), ASIDES)
 def test_what_the_client_asks_beside_the_conversation_only_costs(text, answer, is_wrapped):
-    aside = generation(-5, [user(text)], answer)
-    around = row("SPAN", "litellm", -5, traceId=aside["traceId"], id="around", output=answer)
+    aside = build_generation(-5, [build_user_message(text)], answer)
+    around = build_row("SPAN", "litellm", -5, traceId=aside["traceId"], id="around", output=answer)
     wrapped = [around, aside | {"parentObservationId": "around"}]
     rows = [*(wrapped if is_wrapped else [aside]), *conversation()]
     assert prompts(*rows) == prompts(*conversation())
@@ -295,7 +318,12 @@ def test_what_the_client_asks_beside_the_conversation_only_costs(text, answer, i
 
 def test_a_compaction_begins_the_messages_anew():
     summary = "This session is being continued from a previous conversation that ran out of context."
-    rows = [*conversation(), generation(40, [user(summary), user("And now?")], says("Now this."))]
+    rows = [
+        *conversation(),
+        build_generation(
+            40, [build_user_message(summary), build_user_message("And now?")], build_assistant_message("Now this.")
+        ),
+    ]
     assert marks(*rows) == [("compact", "auto")]
     assert prompts(*rows)[-1] == "And now?"
     assert summary not in prompts(*rows)
@@ -306,10 +334,10 @@ def test_the_other_dialect_of_messages_is_read_too():
     asked = {"role": "assistant", "content": None, "tool_calls": [call]}
     answered = {"role": "tool", "tool_call_id": "a", "content": "built"}
     ask = {"role": "user", "content": "Build"}
-    first = generation(
+    first = build_generation(
         0, {"messages": [{"role": "system", "content": "Be brief"}, ask]}, {"choices": [{"message": asked}]}
     )
-    second = generation(10, {"messages": [ask, asked, answered]}, {"role": "assistant", "content": "Built."})
+    second = build_generation(10, {"messages": [ask, asked, answered]}, {"role": "assistant", "content": "Built."})
     assert prompts(first, second) == ["Build"]
     assert replies(first, second) == ["Built."]
     assert [(one.command, one.status) for one in calls(first, second)] == [("make", "ok")]
@@ -321,42 +349,47 @@ def test_the_place_of_work_is_found_in_the_instructions():
         "content": [{"type": "text", "text": "<env>\nWorking directory: /home/ada/loom\n</env>"}],
     }
     found = events(
-        generation(0, [system, user("Go")], says("Gone.")), generation(9, [system, user("Go")], says("Gone."))
+        build_generation(0, [system, build_user_message("Go")], build_assistant_message("Gone.")),
+        build_generation(9, [system, build_user_message("Go")], build_assistant_message("Gone.")),
     )
     assert [event.cwd for event in found if isinstance(event, About) and event.cwd] == ["/home/ada/loom"]
 
 
 def test_a_failed_generation_is_an_api_error():
-    failed = generation(0, [user("Go")], {}, level="ERROR", statusMessage="overloaded", usageDetails={})
+    failed = build_generation(
+        0, [build_user_message("Go")], {}, level="ERROR", statusMessage="overloaded", usageDetails={}
+    )
     assert marks(failed | {"output": None}) == [("api_error", "overloaded")]
 
 
 def test_generations_below_a_root_that_asks_nothing_are_read_as_if_they_stood_alone():
     rows = []
     for one in conversation():
-        root = row("SPAN", "litellm", 0, traceId=one["traceId"], startTime=one["startTime"], id=f"t-{one['traceId']}")
+        root = build_row(
+            "SPAN", "litellm", 0, traceId=one["traceId"], startTime=one["startTime"], id=f"t-{one['traceId']}"
+        )
         rows += [root | {"input": one["input"], "output": one["output"]}, one | {"parentObservationId": root["id"]}]
     assert prompts(*rows) == prompts(*conversation())
     assert replies(*rows) == replies(*conversation())
 
 
 USAGES = [
-    (usage(10, 5), Usage(input=10, output=5)),
-    (usage(10, 5, total=15), Usage(input=10, output=5)),
+    (build_usage(10, 5), Usage(input=10, output=5)),
+    (build_usage(10, 5, total=15), Usage(input=10, output=5)),
     (
-        usage(2, 333, input_cached_tokens=63002, input_cache_creation=679),
+        build_usage(2, 333, input_cached_tokens=63002, input_cache_creation=679),
         Usage(input=2, output=333, cache_read=63002, cache_write=679),
     ),
     (
-        usage(100, 20, cache_read_input_tokens=60, cache_creation_input_tokens=30, total=120),
+        build_usage(100, 20, cache_read_input_tokens=60, cache_creation_input_tokens=30, total=120),
         Usage(input=10, output=20, cache_read=60, cache_write=30),
     ),
     (
-        usage(100, 20, cache_read_input_tokens=60, total=180),
+        build_usage(100, 20, cache_read_input_tokens=60, total=180),
         Usage(input=100, output=20, cache_read=60),
     ),
     (
-        usage(1, 1, input_cache_creation_5m=5, input_cache_creation_1h=7),
+        build_usage(1, 1, input_cache_creation_5m=5, input_cache_creation_1h=7),
         Usage(input=1, output=1, cache_write=12, cache_write_1h=7),
     ),
     ({"prompt_tokens": 3, "completion_tokens": 4}, Usage(input=3, output=4)),
@@ -385,7 +418,14 @@ def test_the_recorded_session_of_a_real_server_is_read():
 def test_a_trace_of_v3_without_a_root_has_one_made():
     parts = [v3_record(one | {"traceId": "old"}, {"id": "old"}) for one in conversation()[:2]]
     found = [one for one in parts if one]
-    trace = {"id": "old", "timestamp": moment(0), "name": "chat", "input": "Why?", "output": "So.", "sessionId": "s1"}
+    trace = {
+        "id": "old",
+        "timestamp": format_time(0),
+        "name": "chat",
+        "input": "Why?",
+        "output": "So.",
+        "sessionId": "s1",
+    }
     root = trace_root(trace, found)
     assert root
     assert [one.parent for one in found] == ["t-old", "t-old"]
@@ -414,7 +454,7 @@ def test_nothing_that_a_row_can_hold_breaks_the_reader(rows):
     for n, (kind, given_, gave_, noted) in enumerate(rows):
         metadata = noted if isinstance(noted, dict) else {"attributes": noted}
         name = "claude_code.tool" if n % 3 == 2 else "step"
-        one = Record(type=kind, trace=f"t{n % 2}", id=f"o{n}", name=name, at=moment(n), input=given_, output=gave_)
+        one = Record(type=kind, trace=f"t{n % 2}", id=f"o{n}", name=name, at=format_time(n), input=given_, output=gave_)
         one.metadata = metadata
         reader.take(one, builder.take)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(reader), type=langfuse.Reader) == reader
@@ -422,7 +462,7 @@ def test_nothing_that_a_row_can_hold_breaks_the_reader(rows):
 
 @given(st.integers(0, 40))
 def test_reading_can_stop_after_any_line_and_go_on_elsewhere(stop):
-    lines = records(*conversation(), *TURN, *native_turn(7, "And?"))
+    lines = records(*conversation(), *TURN, *build_native_turn(7, "And?"))
     whole: list[Event] = []
     parts: list[Event] = []
     reader = langfuse.Reader()

@@ -11,8 +11,8 @@ from assay.pipeline.discover import discover
 from assay.pipeline.scan import scan
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
 from assay.stores.sql.schema import TABLES, files
+from assay.testing.claude_code import build_conversation, encode_lines, write_lines
 from assay.types import Boundary, Corrected, Segment
-from tests.conftest import conversation, encoded, write
 
 BEGAN = Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
 ONE = ("claude-code", "one")
@@ -22,7 +22,7 @@ TURNS = ("0123456789ab", "ffffffffffff")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for name in ("one", "two"):
-        write(tmp_path / "in" / f"{name}.jsonl", *conversation(name, 2))
+        write_lines(tmp_path / "in" / f"{name}.jsonl", *build_conversation(name, 2))
     return tmp_path / "in"
 
 
@@ -83,7 +83,7 @@ def test_a_stream_waits_until_it_is_cut_in_this_version(store: Store, folder: Pa
 def test_a_stream_that_grew_waits_again_and_what_was_judged_of_it_stays(store: Store, folder: Path):
     store.sessions.save_cuts([cut(store, "one", part("one"), part("one", 1)), cut(store, "two", part("two"))])
     with (folder / "one.jsonl").open("ab") as file:
-        file.write(encoded(conversation("one", 1, start=100)))
+        file.write(encode_lines(build_conversation("one", 1, start=100)))
     read(store, folder)
     assert waiting(store) == ["one"]
     assert store.sessions.load_inputs([ONE]) == {ONE: {"hash 0", "hash 1"}}
@@ -96,7 +96,7 @@ def test_a_stream_that_grew_waits_again_and_what_was_judged_of_it_stays(store: S
 def test_a_stream_is_not_cut_by_what_it_was(store: Store, folder: Path):
     old = cut(store, "one", part("one"))
     with (folder / "one.jsonl").open("ab") as file:
-        file.write(encoded(conversation("one", 1, start=100)))
+        file.write(encode_lines(build_conversation("one", 1, start=100)))
     read(store, folder)
     assert store.sessions.save_cuts([old, cut(store, "two", part("two"))]) == {("claude-code", "two")}
     assert waiting(store) == ["one"]

@@ -17,8 +17,8 @@ from assay.stores import SettledStream, Store, open_store
 from assay.stores.sql.engine import upgrade
 from assay.stores.sql.schema import TABLES, files
 from assay.stores.sql.selection import match_files_below
+from assay.testing.claude_code import build_conversation, build_prompt, write_lines
 from assay.types import Place, Scanned
-from tests.conftest import conversation, said, write
 
 
 def opened(path: Path) -> Store:
@@ -36,7 +36,7 @@ def test_only_its_owner_can_read_a_store_and_what_lies_beside_it(tmp_path: Path)
     old = os.umask(0)
     try:
         store = opened(tmp_path / "deep" / "down" / "assay.db")
-        read_into(store, write(tmp_path / "a.jsonl", said(1)))
+        read_into(store, write_lines(tmp_path / "a.jsonl", build_prompt(1)))
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "deep" / "down").iterdir()}
         store.close()
     finally:
@@ -67,7 +67,7 @@ ROWS = [name for name in TABLES.tables if name != "generation"]
 
 def test_what_belongs_to_a_file_goes_with_it(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
-    read_into(store, write(tmp_path / "a.jsonl", *conversation("one"), b"no json"))
+    read_into(store, write_lines(tmp_path / "a.jsonl", *build_conversation("one"), b"no json"))
     with store.database.writing() as connection:
         connection.execute(files.delete())
         left = {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in ROWS}
@@ -109,13 +109,13 @@ def test_a_migrated_store_is_opened_and_counted_like_a_new_one(tmp_path: Path):
     upgrade(engine, "migrated.db")
     engine.dispose()
     with closing(opened(tmp_path / "migrated.db")) as store:
-        read_into(store, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
+        read_into(store, write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 1)))
         assert len(store.transcripts.list_streams(None)) == 1
 
 
 def test_a_store_can_be_opened_again_and_by_several_at_once(tmp_path: Path):
     first = opened(tmp_path / "assay.db")
-    read_into(first, write(tmp_path / "a.jsonl", said(1)))
+    read_into(first, write_lines(tmp_path / "a.jsonl", build_prompt(1)))
     second = opened(tmp_path / "assay.db")
     assert (
         [one.id for one in second.transcripts.list_streams(None)]
@@ -134,7 +134,7 @@ def test_a_store_can_be_opened_again_and_by_several_at_once(tmp_path: Path):
 )
 def test_a_store_lies_at_the_very_path_given(tmp_path: Path, name: str):
     store = opened(tmp_path / "store" / name)
-    read_into(store, write(tmp_path / "a.jsonl", said(1)))
+    read_into(store, write_lines(tmp_path / "a.jsonl", build_prompt(1)))
     store.close()
     assert [path.name for path in (tmp_path / "store").iterdir()] == [name]
     with closing(sqlite3.connect((tmp_path / "store" / name).as_posix())) as found:
@@ -177,7 +177,7 @@ def test_a_store_that_cannot_be_used_says_what_where_and_what_to_do(
     path = tmp_path / "assay.db"
     spoil(path)
     before = path.read_bytes() if path.is_file() else b""
-    transcript = write(tmp_path / "a.jsonl", said(1))
+    transcript = write_lines(tmp_path / "a.jsonl", build_prompt(1))
     with pytest.raises(StoreError) as raised:
         read_into(opened(path), transcript)
     assert not [word for word in [*words, str(path)] if word not in str(raised.value)], str(raised.value)
@@ -236,7 +236,7 @@ def test_no_root_holds_nothing_and_the_top_holds_everything(tmp_path: Path):
 )  # fmt: skip
 def test_any_name_a_file_can_have_is_kept_and_found_again(tmp_path: Path, name: bytes):
     path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "in"), name)))
-    write(path, said(1))
+    write_lines(path, build_prompt(1))
     store = opened(tmp_path / "assay.db")
     assert read_into(store, tmp_path / "in").new == 1
     again = read_into(store, tmp_path / "in")
@@ -264,12 +264,12 @@ def test_a_reading_that_somebody_else_overtook_is_left_out(tmp_path: Path):
 
 def test_facts_that_were_established_too_late_do_not_replace_newer_ones(tmp_path: Path):
     first, second = opened(tmp_path / "assay.db"), opened(tmp_path / "assay.db")
-    read_into(first, write(tmp_path / "in" / "a.jsonl", *conversation("one", 1)))
-    write(tmp_path / "in" / "a.jsonl", *conversation("one", 3))
+    read_into(first, write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 1)))
+    write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 3))
     with first.database.writing() as connection:
         connection.execute(files.update().values(is_settled=False))
     slow = first.transcripts.list_unsettled()
-    write(tmp_path / "in" / "b.jsonl", *conversation("one", 2, start=100))
+    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("one", 2, start=100))
     read_into(second, tmp_path / "in")
     first.transcripts.save_streams([SettledStream(stream=stream) for stream in slow])
     read_into(first, tmp_path / "in")

@@ -11,7 +11,7 @@ from assay.evals.replay import replay
 from assay.evals.run import main_trials, run, slots
 from assay.evals.tasks import load_suite
 from assay.evals.types import Wanted
-from tests.conftest import called, replied, said
+from assay.testing.claude_code import build_prompt, build_reply, build_shell_call
 from tests.evals.run.make import BUSY, PLAIN, config, planned, ran, served, task, tree
 
 WOVEN = "cat > /dev/null; echo blue > scarf.txt"
@@ -173,8 +173,8 @@ def transcribed(tmp_path, name, *records):
 def test_a_transcript_goes_before_claims_and_is_scored_again_without_running_anything(tmp_path):
     task(tmp_path / "tasks", checks=[{"kind": "transcript", "used": ["Bash"]}])
     arms = (
-        transcribed(tmp_path, "a", said(1), replied(2)),
-        transcribed(tmp_path, "b", said(1), called(2), *[replied(3, "woven at last")]),
+        transcribed(tmp_path, "a", build_prompt(1), build_reply(2)),
+        transcribed(tmp_path, "b", build_prompt(1), build_shell_call(2), *[build_reply(3, "woven at last")]),
     )
     found = ran(tmp_path, arms)
     old, new = found.of("baseline")[0], found.of("candidate")[0]

@@ -1,11 +1,12 @@
-"""A stand-in for hosted models: real sockets, the protocols of Anthropic (messages, batches) and OpenAI (chat).
+"""Models for tests: `FakeModel` speaks the contract of `assay.llm`, `ModelServer` the protocols of real services.
 
-    with Standin(lambda job, text: {"status": "completed"}) as service:
+    with ModelServer(lambda job, text: {"status": "completed"}) as service:
         settings = Model(url=service.url)            # for anthropic and claude-cli; `service.url + "/v1"` for openai
 
-What `reply(job, text)` gives is what the service does: a dict is the answer in whatever way the schema was asked for,
-a string is said as it is, and `Status`, `Stop`, `Raw`, `Drop`, `Dribble` and `Slow` are what can go wrong.
-`script(a, b)` does one after the other, the last for ever.
+Both are given `reply(job, text)`: `job` is the judge that asks (topic, language, rubric, outcome, or the name of a
+schema of your own), `text` what it shows. A dict is the answer in whatever way the schema was asked for, a string is
+said as it is. `reply_in_turn(a, b)` gives one after the other, the last for ever. `ErrorStatus`, `EarlyStop`,
+`RawBody`, `BrokenReply`, `DribbledReply` and `SlowReply` are what can go wrong on the way to a service.
 """
 
 import hashlib
@@ -18,6 +19,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from assay.llm import Answer, Question
+from assay.types import Usage
+
 MODEL = "stand-in-1"
 JOB = re.compile(r"one JSON object, the (\w+),")
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
@@ -25,7 +29,7 @@ KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permis
 
 
 @dataclass
-class Status:
+class ErrorStatus:
     """An HTTP error."""
 
     code: int
@@ -34,7 +38,7 @@ class Status:
 
 
 @dataclass
-class Stop:
+class EarlyStop:
     """A reply that ends for a reason: refusal, max_tokens."""
 
     reason: str
@@ -42,7 +46,7 @@ class Stop:
 
 
 @dataclass
-class Raw:
+class RawBody:
     """A body as it is."""
 
     body: bytes
@@ -50,14 +54,14 @@ class Raw:
 
 
 @dataclass
-class Drop:
+class BrokenReply:
     """The line goes dead in the middle of a reply."""
 
     text: str = '{"a": 1}'
 
 
 @dataclass
-class Slow:
+class SlowReply:
     """Nothing for a while, then something else."""
 
     seconds: float
@@ -65,7 +69,7 @@ class Slow:
 
 
 @dataclass
-class Dribble:
+class DribbledReply:
     """A reply that comes byte by byte, and is not even whole in the end."""
 
     every_s: float = 0.1
@@ -75,19 +79,47 @@ class Dribble:
 Reply = Callable[[str, str], Any]
 
 
-def script(*replies: Any) -> Reply:
+def reply_in_turn(*replies: Any) -> Reply:
     """One reply after the other; the last one for ever."""
     rest, lock = list(replies), threading.Lock()
 
-    def reply(job: str, text: str) -> Any:
+    def reply(_job: str, _text: str) -> Any:
         with lock:
             return rest.pop(0) if len(rest) > 1 else rest[0]
 
     return reply
 
 
+class FakeModel:
+    """A model in this process: `reply` answers every question, an error it gives is raised; `questions` are all."""
+
+    backend = "fake"
+    where = "this process"
+    caches_from: int | None = None
+    room = 1
+
+    def __init__(self, reply: Reply, model: str = MODEL) -> None:
+        self.reply = reply
+        self.model = model
+        self.questions: list[Question] = []
+
+    async def ask(self, question: Question) -> Answer:
+        """Answer as the script says; tokens are a quarter of the letters."""
+        self.questions.append(question)
+        words = f"{question.material}\n{question.task}"
+        reply = self.reply(question.job, words)
+        if isinstance(reply, Exception):
+            raise reply
+        text = json.dumps(reply) if isinstance(reply, dict) else str(reply)
+        usage = Usage(input=len(question.system + words) // 4, output=len(text) // 4)
+        return Answer(text=text, usage=usage, model=self.model)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
 @dataclass
-class Request:
+class ModelRequest:
     """A request as it arrived."""
 
     method: str
@@ -98,7 +130,7 @@ class Request:
     text: str = ""
 
 
-class Standin:
+class ModelServer:
     """The service; `requests` holds all that arrived, `calls` those that asked something (those of batches too)."""
 
     def __init__(self, reply: Reply, *, caches_from: int = 4096, looks: int = 1) -> None:
@@ -106,26 +138,26 @@ class Standin:
         self.caches_from = caches_from
         self.looks = looks
         """How often a batch is looked at before it has ended."""
-        self.requests: list[Request] = []
-        self.calls: list[Request] = []
+        self.requests: list[ModelRequest] = []
+        self.calls: list[ModelRequest] = []
         self.batches: dict[str, dict[str, Any]] = {}
         self.cached: set[str] = set()
         self.lock = threading.RLock()
         self.over = threading.Event()
         self.ids = itertools.count(1)
         self.at_once = self.most_at_once = 0
-        self.refuse: Status | None = None
+        self.refuse: ErrorStatus | None = None
         """What every batch meets with."""
-        self.tokens: Callable[[str], int | Status] = lambda text: len(text) // 4
+        self.tokens: Callable[[str], int | ErrorStatus] = lambda text: len(text) // 4
         """How many tokens the service counts in a text."""
 
-    def __enter__(self) -> "Standin":
-        standin = self
+    def __enter__(self) -> "ModelServer":
+        fake = self
 
-        class Bound(Handler):
-            service = standin
+        class BoundHandler(ModelHandler):
+            service = fake
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Bound)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), BoundHandler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
@@ -138,7 +170,7 @@ class Standin:
         self.server.server_close()
         self.thread.join()
 
-    def answer(self, request: Request) -> Any:
+    def answer(self, request: ModelRequest) -> Any:
         """What to do about a question; waits where that is the script."""
         with self.lock:
             self.calls.append(request)
@@ -146,7 +178,7 @@ class Standin:
             self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             said = self.reply(request.job, request.text)
-            while isinstance(said, Slow):
+            while isinstance(said, SlowReply):
                 self.over.wait(said.seconds)
                 said = said.then
             return said
@@ -154,10 +186,10 @@ class Standin:
             with self.lock:
                 self.at_once -= 1
 
-    def usage(self, body: dict[str, Any], output: int) -> dict[str, int]:
+    def count_usage(self, body: dict[str, Any], output: int) -> dict[str, int]:
         """Tokens as the real service counts them: a marked prefix is written once and then read."""
         marked, prefix, rest = False, json.dumps([body.get("tools"), body.get("system")]), ""
-        blocks = [block for message in body["messages"] for block in blocks_of(message)]
+        blocks = [block for message in body["messages"] for block in list_blocks(message)]
         last = max((i for i, block in enumerate(blocks) if "cache_control" in block), default=-1)
         for i, block in enumerate(blocks):
             if i <= last:
@@ -174,9 +206,9 @@ class Standin:
             self.cached.add(key)
         return usage | {"cache_read_input_tokens" if read else "cache_creation_input_tokens": tokens}
 
-    def message(self, body: dict[str, Any], said: Any) -> dict[str, Any]:
+    def build_message(self, body: dict[str, Any], said: Any) -> dict[str, Any]:
         """A reply in Anthropic's form."""
-        content, stop = content_of(body, said)
+        content, stop = build_content(body, said)
         return {
             "id": f"msg_{next(self.ids):04}",
             "type": "message",
@@ -185,13 +217,13 @@ class Standin:
             "content": content,
             "stop_reason": stop,
             "stop_sequence": None,
-            "usage": self.usage(body, len(json.dumps(content)) // 4),
+            "usage": self.count_usage(body, len(json.dumps(content)) // 4),
         }
 
-    def completion(self, body: dict[str, Any], said: Any) -> dict[str, Any]:
+    def build_completion(self, body: dict[str, Any], said: Any) -> dict[str, Any]:
         """A reply in OpenAI's form."""
         text, finish, refusal = json.dumps(said) if isinstance(said, dict) else said, "stop", None
-        if isinstance(said, Stop):
+        if isinstance(said, EarlyStop):
             text, finish = said.text, "length" if said.reason == "max_tokens" else "stop"
             refusal = "I won't" if said.reason == "refusal" else None
         message = {"role": "assistant", "content": text, "refusal": refusal}
@@ -205,87 +237,89 @@ class Standin:
             "usage": usage,
         }
 
-    def result(self, params: dict[str, Any]) -> dict[str, Any]:
+    def build_result(self, params: dict[str, Any]) -> dict[str, Any]:
         """What becomes of one request of a batch."""
-        said = self.answer(Request("BATCH", "", {}, params, *asked(params)))
-        if isinstance(said, Status):
-            return {"type": "errored", "error": problem(said)}
+        said = self.answer(ModelRequest("BATCH", "", {}, params, *parse_request(params)))
+        if isinstance(said, ErrorStatus):
+            return {"type": "errored", "error": describe_error(said)}
         if said in ("expired", "canceled"):
             return {"type": said}
-        return {"type": "succeeded", "message": self.message(params, said)}
+        return {"type": "succeeded", "message": self.build_message(params, said)}
 
 
-class Handler(BaseHTTPRequestHandler):
+class ModelHandler(BaseHTTPRequestHandler):
     """One connection."""
 
-    service: Standin
+    service: ModelServer
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
         pass
 
     def do_GET(self) -> None:
-        self.note(None)
+        self.note_request(None)
         path = self.path.partition("?")[0]
         if path == "/v1/models":
             return self.send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         found = re.fullmatch(r"/v1/messages/batches/(\w+)(/results)?", path)
         batch = self.service.batches.get(found[1]) if found else None
         if not found or not batch:
-            return self.send(404, problem(Status(404, f"nothing at {path}")))
+            return self.send(404, describe_error(ErrorStatus(404, f"nothing at {path}")))
         if found[2]:
             lines = "".join(json.dumps(line) + "\n" for line in batch["results"])
             return self.send(200, lines.encode(), "application/x-jsonl")
         batch["looks"] += 1
-        return self.send(200, self.batch(found[1], ended=batch["looks"] > self.service.looks))
+        return self.send(200, self.describe_batch(found[1], ended=batch["looks"] > self.service.looks))
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         body = json.loads(raw or b"{}")
-        request, path = self.note(body), self.path.partition("?")[0]
+        request, path = self.note_request(body), self.path.partition("?")[0]
         if path == "/v1/messages/batches" and (refuse := self.service.refuse):
-            return self.send(refuse.code, problem(refuse), headers=refuse.headers)
+            return self.send(refuse.code, describe_error(refuse), headers=refuse.headers)
         if path == "/v1/messages/batches":
-            results = [{"custom_id": one["custom_id"], "result": self.service.result(one["params"])} for one in body["requests"]]  # fmt: skip  # noqa: E501
+            results = [{"custom_id": one["custom_id"], "result": self.service.build_result(one["params"])} for one in body["requests"]]  # fmt: skip  # noqa: E501
             name = f"msgbatch_{next(self.service.ids):04}"
             self.service.batches[name] = {"results": results[::-1], "looks": 0}
-            return self.send(200, self.batch(name, ended=False))
+            return self.send(200, self.describe_batch(name, ended=False))
         if path == "/v1/messages/count_tokens":
-            found = self.service.tokens(asked(body)[1])
-            if isinstance(found, Status):
-                return self.send(found.code, problem(found), headers=found.headers)
+            found = self.service.tokens(parse_request(body)[1])
+            if isinstance(found, ErrorStatus):
+                return self.send(found.code, describe_error(found), headers=found.headers)
             return self.send(200, {"input_tokens": found})
         if path not in ("/v1/messages", "/v1/chat/completions"):
-            return self.send(404, problem(Status(404, f"nothing at {path}")))
-        request.job, request.text = asked(body)
+            return self.send(404, describe_error(ErrorStatus(404, f"nothing at {path}")))
+        request.job, request.text = parse_request(body)
         said = self.service.answer(request)
-        if isinstance(said, Status):
-            return self.send(said.code, problem(said), headers=said.headers)
-        if isinstance(said, Raw):
+        if isinstance(said, ErrorStatus):
+            return self.send(said.code, describe_error(said), headers=said.headers)
+        if isinstance(said, RawBody):
             return self.send(200, said.body, said.kind)
-        if isinstance(said, Dribble):
-            return self.dribble(said)
+        if isinstance(said, DribbledReply):
+            return self.send_slowly(said)
         if path == "/v1/chat/completions":
-            return self.whole(self.service.completion(body, getattr(said, "text", said) if dead(said) else said), said)
-        message = self.service.message(body, said.text if dead(said) else said)
-        return self.stream(message, said) if body.get("stream") else self.whole(message, said)
+            return self.send_whole(
+                self.service.build_completion(body, getattr(said, "text", said) if is_broken(said) else said), said
+            )
+        message = self.service.build_message(body, said.text if is_broken(said) else said)
+        return self.send_stream(message, said) if body.get("stream") else self.send_whole(message, said)
 
-    def note(self, body: Any) -> Request:
+    def note_request(self, body: Any) -> ModelRequest:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.command, self.path, headers, body)
+        request = ModelRequest(self.command, self.path, headers, body)
         with self.service.lock:
             self.service.requests.append(request)
         return request
 
-    def batch(self, id: str, *, ended: bool) -> dict[str, Any]:
+    def describe_batch(self, id: str, *, ended: bool) -> dict[str, Any]:
         counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
         url = f"{self.service.url}/v1/messages/batches/{id}/results" if ended else None
         return {"id": id, "type": "message_batch", "processing_status": "ended" if ended else "in_progress",
                 "request_counts": counts, "created_at": "2026-03-02T09:00:00Z", "results_url": url}  # fmt: skip
 
-    def whole(self, reply: dict[str, Any], said: Any) -> None:
+    def send_whole(self, reply: dict[str, Any], said: Any) -> None:
         """A reply in one piece, or half of one."""
-        self.send(200, reply, half=dead(said))
+        self.send(200, reply, half=is_broken(said))
 
     def send(self, code: int, body: Any, kind: str = "application/json", *, half: bool = False, headers: Any = None) -> None:  # fmt: skip  # noqa: E501
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -300,7 +334,7 @@ class Handler(BaseHTTPRequestHandler):
         if half:
             self.close_connection = True
 
-    def dribble(self, said: Dribble) -> None:
+    def send_slowly(self, said: DribbledReply) -> None:
         self.send_response(200)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", "100000")
@@ -314,7 +348,7 @@ class Handler(BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             return
 
-    def stream(self, message: dict[str, Any], said: Any) -> None:
+    def send_stream(self, message: dict[str, Any], said: Any) -> None:
         """A reply as server-sent events, which Claude Code asks for."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
@@ -322,41 +356,41 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         try:
-            for kind, event in events(message):
+            for kind, event in list_events(message):
                 self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **event})}\n\n".encode())
                 self.wfile.flush()
-                if kind == "content_block_delta" and dead(said):
+                if kind == "content_block_delta" and is_broken(said):
                     return
         except (BrokenPipeError, ConnectionResetError):
             return
 
 
-def dead(said: Any) -> bool:
-    return isinstance(said, Drop)
+def is_broken(said: Any) -> bool:
+    return isinstance(said, BrokenReply)
 
 
-def problem(status: Status) -> dict[str, Any]:
+def describe_error(status: ErrorStatus) -> dict[str, Any]:
     return {"type": "error", "error": {"type": KINDS.get(status.code, "api_error"), "message": status.message}}
 
 
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
+def list_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     content = message["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def asked(body: dict[str, Any]) -> tuple[str, str]:
+def parse_request(body: dict[str, Any]) -> tuple[str, str]:
     """Which judge asks, and all its words behind the system prompt."""
     users = [message for message in body.get("messages", []) if message["role"] == "user"]
-    text = "\n".join(block.get("text", "") for message in users for block in blocks_of(message))
+    text = "\n".join(block.get("text", "") for message in users for block in list_blocks(message))
     schema = (body.get("response_format") or {}).get("json_schema", {}).get("name")
     tool = (body.get("tool_choice") or {}).get("name")
-    told = JOB.search(text)
-    return schema or tool or (told[1] if told else ""), text
+    named = JOB.search(text)
+    return schema or tool or (named[1] if named else ""), text
 
 
-def content_of(body: dict[str, Any], said: Any) -> tuple[list[dict[str, Any]], str]:
+def build_content(body: dict[str, Any], said: Any) -> tuple[list[dict[str, Any]], str]:
     """Blocks of a reply and why it ends."""
-    if isinstance(said, Stop):
+    if isinstance(said, EarlyStop):
         return [{"type": "text", "text": said.text}] if said.text else [], said.reason
     tools = [tool["name"] for tool in body.get("tools") or []]
     forced = (body.get("tool_choice") or {}).get("name") or next((n for n in tools if n == "StructuredOutput"), None)
@@ -366,18 +400,22 @@ def content_of(body: dict[str, Any], said: Any) -> tuple[list[dict[str, Any]], s
     return [{"type": "text", "text": text}] if text else [], "end_turn"
 
 
-def events(message: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def list_events(message: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """A message cut into the events of a stream."""
-    told = [("message_start", {"message": {**message, "content": [], "stop_reason": None}})]
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("message_start", {"message": {**message, "content": [], "stop_reason": None}})
+    ]
     for i, block in enumerate(message["content"]):
         if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+            start: dict[str, Any] = {"type": "text", "text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
         else:
-            start, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}  # fmt: skip  # noqa: E501
-        told.append(("content_block_start", {"index": i, "content_block": start}))
-        told.append(("content_block_delta", {"index": i, "delta": delta}))
-        told.append(("content_block_stop", {"index": i}))
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        events.append(("content_block_start", {"index": i, "content_block": start}))
+        events.append(("content_block_delta", {"index": i, "delta": delta}))
+        events.append(("content_block_stop", {"index": i}))
     ending = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    told.append(("message_delta", {"delta": ending, "usage": message["usage"]}))
-    told.append(("message_stop", {}))
-    return told
+    events.append(("message_delta", {"delta": ending, "usage": message["usage"]}))
+    events.append(("message_stop", {}))
+    return events

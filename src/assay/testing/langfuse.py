@@ -1,25 +1,28 @@
-"""A Langfuse server for tests: it remembers, and it does what no specification says.
+"""A Langfuse server for tests: it remembers what it is sent, and does what no specification says.
+
+    with LangfuseServer() as server:
+        server.observations += build_hook_turn(1, "mend the till", reply="mended")
+        subprocess.run(["assay", "langfuse", "pull"], env=os.environ | server.environment())
 
 It drops scores that violate their config after it accepted them, shows scores late, keeps two rows for one id on two
 days, answers 207 with partial errors, 404s the endpoints of the other generation, sends rows out of order and twice.
-Everything that goes in or out is checked against the specification; `violations` must be empty in the end.
 """
 
 import base64
 import json
 import re
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
 from assay.http import Clock
-from tests.langfuse import contract
 
 KEYS = ("pk-lf-loom", "sk-lf-warp")
 GONE = {"message": "This endpoint is not available on deployments running in Langfuse v4 events_only mode."}
@@ -45,7 +48,7 @@ GROUPS = {
 Reply = tuple[int, dict[str, str], Any]
 
 
-class Time:
+class FakeClock:
     """A clock that only moves when somebody sleeps."""
 
     def __init__(self) -> None:
@@ -60,18 +63,18 @@ class Time:
         return Clock(sleep=self.sleep, now=lambda: self.at.timestamp(), jitter=lambda: 0.0)
 
 
-def stamp(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def refused(message: str) -> Reply:
+def refuse(message: str) -> Reply:
     return 400, {}, {"message": "Invalid request data", "error": [{"code": "custom", "path": [], "message": message}]}
 
 
-class Standin:
-    """The server; `time` is None for the real clock."""
+class LangfuseServer:
+    """The server; `time` is None for the real clock. `log` holds all that was asked, `scores` all that was written."""
 
-    def __init__(self, version: str = "4.16.0", time: Time | None = None) -> None:
+    def __init__(self, version: str = "4.16.0", time: FakeClock | None = None) -> None:
         self.version = version
         numbers = re.findall(r"\d+", version)
         self.numbers = (int(numbers[0]), int(numbers[1])) if numbers else (4, 60)
@@ -91,7 +94,6 @@ class Standin:
         self.dropped: set[str] = set()
         """Names of scores that are accepted and lost."""
         self.log: list[tuple[str, str, dict[str, str], Any]] = []
-        self.violations: list[str] = []
         self.lock = threading.RLock()
 
     @property
@@ -105,7 +107,8 @@ class Standin:
     def now(self) -> datetime:
         return self.time.at if self.time else datetime.now(UTC)
 
-    def asked(self, path: str) -> list[dict[str, str]]:
+    def list_queries(self, path: str) -> list[dict[str, str]]:
+        """The queries of all requests to a path below `/api/public/`."""
         return [query for _, there, query, _ in self.log if there == f"/api/public/{path}"]
 
     # --- the way in and out -----------------------------------------------------------------------
@@ -125,11 +128,12 @@ class Standin:
                     if isinstance(planned, Exception):
                         raise planned
                     return planned
-            self.violations += contract.request_faults(method, path, query, body)
             status, more, found = self.route(method, path, query, body)
-            if status < 300:
-                self.violations += contract.answer_faults(method, path, status, found)
+            self.inspect(method, path, query, body, status, found)
             return status, more, found
+
+    def inspect(self, method: str, path: str, query: dict[str, str], body: Any, status: int, answer: Any) -> None:
+        """Look at a request and its answer; a subclass may note what is wrong with them."""
 
     def route(self, method: str, path: str, query: dict[str, str], body: Any) -> Reply:
         name = path.removeprefix("/api/public/")
@@ -139,19 +143,19 @@ class Standin:
             return 404, {}, NO_SUCH
         if name == "v3/scores" and self.numbers < (3, 179):
             return 404, {}, NO_SUCH
-        ways = {
+        ways: dict[tuple[str, str], Callable[[], Reply]] = {
             ("GET", "health"): lambda: (200, {}, {"status": "OK", "version": self.version}),
-            ("GET", "projects"): self.projects,
-            ("GET", "v2/observations"): lambda: self.v2_observations(query),
-            ("GET", "observations"): lambda: self.v3_observations(query),
-            ("GET", "traces"): lambda: self.v3_traces(query),
-            ("GET", "sessions"): lambda: self.v3_sessions(query),
+            ("GET", "projects"): self.list_projects,
+            ("GET", "v2/observations"): lambda: self.list_observations(query),
+            ("GET", "observations"): lambda: self.list_v3_observations(query),
+            ("GET", "traces"): lambda: self.list_v3_traces(query),
+            ("GET", "sessions"): lambda: self.list_v3_sessions(query),
             ("GET", "score-configs"): lambda: self.list_configs(query),
             ("POST", "score-configs"): lambda: self.create_config(body),
             ("POST", "scores"): lambda: self.post_scores(body),
             ("POST", "ingestion"): lambda: self.ingest(body),
-            ("GET", "v3/scores"): lambda: self.v3_scores(query),
-            ("GET", "v2/scores"): lambda: self.v2_scores(query),
+            ("GET", "v3/scores"): lambda: self.list_scores(query),
+            ("GET", "v2/scores"): lambda: self.list_v2_scores(query),
         }
         if (method, name) in ways:
             return ways[method, name]()
@@ -159,18 +163,18 @@ class Standin:
             return self.change_config(name.rpartition("/")[2], body)
         return 404, {}, NO_SUCH
 
-    def projects(self) -> Reply:
+    def list_projects(self) -> Reply:
         organization = {"id": "org1", "name": "weavers"}
         return 200, {}, {"data": [{"id": "proj1", "name": "loom", "organization": organization, "metadata": {}}]}
 
     # --- observations -----------------------------------------------------------------------------
 
-    def v2_observations(self, query: dict[str, str]) -> Reply:
+    def list_observations(self, query: dict[str, str]) -> Reply:
         limit = int(query.get("limit", 50))
         if limit > 1000:
-            return refused("Too big: expected number to be <=1000")
+            return refuse("Too big: expected number to be <=1000")
         if query.get("parseIoAsJson") == "true":
-            return refused("parseIoAsJson=true is no longer supported on the v2 observations endpoint.")
+            return refuse("parseIoAsJson=true is no longer supported on the v2 observations endpoint.")
         rows = [row for row in self.observations if is_wanted(row, query)]
         rows.sort(
             key=lambda row: (row["startTime"], blake2b(row["traceId"].encode()).digest(), row["id"]), reverse=True
@@ -188,16 +192,18 @@ class Standin:
             meta = {"cursor": base64.b64encode(json.dumps(last).encode()).decode()}
         return 200, {}, {"data": found, "meta": meta}
 
-    def v3_observations(self, query: dict[str, str]) -> Reply:
-        rows = [v3_row(row) for row in self.observations if row["traceId"] == query.get("traceId", row["traceId"])]
-        return paged(rows, query)
+    def list_v3_observations(self, query: dict[str, str]) -> Reply:
+        rows = [
+            build_v3_row(row) for row in self.observations if row["traceId"] == query.get("traceId", row["traceId"])
+        ]
+        return build_page(rows, query)
 
-    def v3_traces(self, query: dict[str, str]) -> Reply:
+    def list_v3_traces(self, query: dict[str, str]) -> Reply:
         rows = [row for row in self.traces if row["sessionId"] == query.get("sessionId", row["sessionId"])]
         more = {"htmlPath": "/t", "latency": 1.0, "totalCost": 0.0, "observations": [], "scores": []}
-        return paged([row | more for row in rows], query)
+        return build_page([row | more for row in rows], query)
 
-    def v3_sessions(self, query: dict[str, str]) -> Reply:
+    def list_v3_sessions(self, query: dict[str, str]) -> Reply:
         found: dict[str, str] = {}
         for row in sorted(self.traces, key=lambda row: row["timestamp"]):
             found.setdefault(row["sessionId"], row["timestamp"])
@@ -206,21 +212,21 @@ class Standin:
             for session, at in found.items()
             if at >= query.get("fromTimestamp", "")
         ]
-        return paged(rows, query)
+        return build_page(rows, query)
 
     # --- configs ----------------------------------------------------------------------------------
 
     def list_configs(self, query: dict[str, str]) -> Reply:
         if int(query.get("limit", 50)) > 100:
-            return refused("Too big: expected number to be <=100")
-        return paged(list(reversed(self.configs)), query)
+            return refuse("Too big: expected number to be <=100")
+        return build_page(list(reversed(self.configs)), query)
 
     def create_config(self, body: dict[str, Any]) -> Reply:
         if len(body["name"]) > 35 or not re.fullmatch(r"[\w .()-]+", body["name"]):
-            return refused("Name contains invalid characters")
+            return refuse("Name contains invalid characters")
         if body["dataType"] != "NUMERIC" and ("minValue" in body or "maxValue" in body):
-            return refused("min and max only for NUMERIC")
-        at = stamp(self.now() + timedelta(milliseconds=len(self.configs)))
+            return refuse("min and max only for NUMERIC")
+        at = format_time(self.now() + timedelta(milliseconds=len(self.configs)))
         made = {"id": f"cfg-{len(self.configs)}", "isArchived": False, "description": None, "createdAt": at}
         made |= {"updatedAt": at, "projectId": "proj1", "minValue": None, "maxValue": None, "categories": None}
         self.configs.append(made | body)
@@ -237,19 +243,19 @@ class Standin:
 
     def post_scores(self, body: Any) -> Reply:
         if not isinstance(body, list):
-            if why := fault_of(body):
-                return refused(why)
-            self.work(body, stamp(self.now()))
+            if why := find_fault(body):
+                return refuse(why)
+            self.keep_score(body, format_time(self.now()))
             return 200, {}, {"id": body.get("id") or "made"}
         if not self.takes_lists:
-            return refused("Invalid input: expected object, received array")
+            return refuse("Invalid input: expected object, received array")
         errors = []
         for one in body:
-            why = fault_of(one) or self.event_faults.pop(one["name"], (0, ""))[1]
+            why = find_fault(one) or self.event_faults.pop(one["name"], (0, ""))[1]
             if why:
                 errors.append({"message": why})
             else:
-                self.work(one, one.get("timestamp") or stamp(self.now()))
+                self.keep_score(one, one.get("timestamp") or format_time(self.now()))
         if errors:
             return 207, {}, {"accepted": len(body) - len(errors), "rejected": len(errors), "errors": errors}
         return 202, {}, {"message": "Accepted"}
@@ -261,7 +267,7 @@ class Standin:
             if event["type"] not in ("score-create", "sdk-log") and self.is_modern:
                 why = "Event type not accepted"
             elif event["type"] == "score-create":
-                why = fault_of(event["body"])
+                why = find_fault(event["body"])
                 if event["body"]["name"] in self.event_faults:
                     status, why = self.event_faults.pop(event["body"]["name"])
             if why:
@@ -269,10 +275,10 @@ class Standin:
                 continue
             successes.append({"id": event["id"], "status": 201})
             if event["type"] == "score-create":
-                self.work(event["body"], event["timestamp"])
+                self.keep_score(event["body"], event["timestamp"])
         return 207, {}, {"successes": successes, "errors": errors}
 
-    def work(self, body: dict[str, Any], at: str) -> None:
+    def keep_score(self, body: dict[str, Any], at: str) -> None:
         """What the worker makes of a score that was accepted: a row, or nothing."""
         config = next((one for one in self.configs if one["id"] == body.get("configId")), None)
         if body["name"] in self.dropped or (body.get("configId") and not is_allowed(body, config)):
@@ -295,7 +301,7 @@ class Standin:
         """30 days later: rows are no longer merged with what was written first."""
         self.first.clear()
 
-    def visible(self) -> list[dict[str, Any]]:
+    def list_visible_scores(self) -> list[dict[str, Any]]:
         found = []
         for row in self.scores.values():
             shown = row if row["seen_at"] <= self.now() else row["before"]
@@ -303,29 +309,44 @@ class Standin:
                 found.append(shown)
         return sorted(found, key=lambda row: row["timestamp"], reverse=True)
 
-    def v3_scores(self, query: dict[str, str]) -> Reply:
+    def list_scores(self, query: dict[str, str]) -> Reply:
         if unknown := set(query) - SCORE_FILTERS:
-            return refused(f"Unrecognized key: {unknown}")
+            return refuse(f"Unrecognized key: {unknown}")
         limit, groups = int(query.get("limit", 50)), set(query.get("fields", "").split(",")) - {""}
         if limit > 100 or groups - {"details", "subject", "annotation"}:
-            return refused("Too big, or an unknown group")
+            return refuse("Too big, or an unknown group")
         found: dict[str, dict[str, Any]] = {}
-        for row in self.visible():
+        for row in self.list_visible_scores():
             if is_score_wanted(row, query):
-                found.setdefault(row["id"], v3_score(row, groups))
+                found.setdefault(row["id"], build_v3_score(row, groups))
         rows = list(found.values())
         begin = int(base64.urlsafe_b64decode(query["cursor"])) if query.get("cursor") else 0
         more = base64.urlsafe_b64encode(str(begin + limit).encode()).decode()
         meta = {"limit": limit} | ({"cursor": more} if begin + limit < len(rows) else {})
         return 200, {}, {"data": rows[begin : begin + limit], "meta": meta}
 
-    def v2_scores(self, query: dict[str, str]) -> Reply:
+    def list_v2_scores(self, query: dict[str, str]) -> Reply:
         ids = query["scoreIds"].split(",")
-        return paged([v2_score(row) for row in self.visible() if row["id"] in ids], query)
+        return build_page([build_v2_score(row) for row in self.list_visible_scores() if row["id"] in ids], query)
 
     # --- how to reach it --------------------------------------------------------------------------
 
-    def transport(self) -> httpx.MockTransport:
+    def __enter__(self) -> Self:
+        self.running = self.serve()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.running.shutdown()
+        self.running.server_close()
+
+    def environment(self) -> dict[str, str]:
+        """The variables with which Assay and Langfuse's own SDK find the server that runs."""
+        host = f"http://127.0.0.1:{self.running.server_port}"
+        return {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+
+    def build_transport(self) -> httpx.MockTransport:
+        """A way to the server for `httpx`, without a socket."""
+
         def handle(request: httpx.Request) -> httpx.Response:
             headers = {name.lower(): value for name, value in request.headers.items()}
             status, more, body = self.answer(request.method, str(request.url), headers, request.content)
@@ -336,13 +357,13 @@ class Standin:
 
     def serve(self) -> ThreadingHTTPServer:
         """A real server on a free port; somebody has to shut it down."""
-        standin = self
+        fake = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class LangfuseHandler(BaseHTTPRequestHandler):
             def handle_any(self) -> None:
                 content = self.rfile.read(int(self.headers.get("content-length") or 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                status, more, body = standin.answer(self.command, self.path, headers, content)
+                status, more, body = fake.answer(self.command, self.path, headers, content)
                 sent = json.dumps(body).encode()
                 self.send_response(status)
                 for name, value in {
@@ -360,7 +381,7 @@ class Standin:
             def log_message(self, *_args: Any) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = ThreadingHTTPServer(("127.0.0.1", 0), LangfuseHandler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
 
@@ -370,29 +391,29 @@ def is_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
     return same and query.get("fromStartTime", "") <= row["startTime"] < query.get("toStartTime", "9")
 
 
-def paged(rows: list[dict[str, Any]], query: dict[str, str]) -> Reply:
+def build_page(rows: list[dict[str, Any]], query: dict[str, str]) -> Reply:
     page, limit = int(query.get("page", 1)), int(query.get("limit", 50))
     meta = {"page": page, "limit": limit, "totalItems": len(rows), "totalPages": max(-(-len(rows) // limit), 1)}
     return 200, {}, {"data": rows[(page - 1) * limit : page * limit], "meta": meta}
 
 
-def v3_row(row: dict[str, Any]) -> dict[str, Any]:
+def build_v3_row(row: dict[str, Any]) -> dict[str, Any]:
     """An observation as the old endpoint gives it: texts parsed."""
     usage = {"unit": "TOKENS", "input": 0, "output": 0, "total": 0} | row["usageDetails"]
     prices = {"promptName": None, "promptVersion": None, "modelId": None, "inputPrice": None, "outputPrice": None}
     prices |= {"totalPrice": None, "calculatedInputCost": None, "calculatedOutputCost": None, "latency": None}
     prices |= {"calculatedTotalCost": None, "timeToFirstToken": None, "promptId": None, "completionStartTime": None}
-    return row | prices | {"usage": usage, "input": parsed(row["input"]), "output": parsed(row["output"])}
+    return row | prices | {"usage": usage, "input": parse_json(row["input"]), "output": parse_json(row["output"])}
 
 
-def parsed(text: str | None) -> Any:
+def parse_json(text: str | None) -> Any:
     try:
         return json.loads(text) if text else None
     except ValueError:
         return text
 
 
-def fault_of(body: dict[str, Any]) -> str:
+def find_fault(body: dict[str, Any]) -> str:
     if bool(body.get("traceId")) + bool(body.get("sessionId")) != 1:
         return "Provide exactly one of the following: traceId, sessionId or datasetRunId."
     if isinstance(body["value"], bool) or not body["name"]:
@@ -420,7 +441,7 @@ def is_score_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
     return all(told[name] in query[name].split(",") for name in told if name in query)
 
 
-def v3_score(row: dict[str, Any], groups: set[str]) -> dict[str, Any]:
+def build_v3_score(row: dict[str, Any], groups: set[str]) -> dict[str, Any]:
     body, at = row["body"], row["timestamp"]
     value = bool(body["value"]) if row["dataType"] == "BOOLEAN" else body["value"]
     found = {"id": row["id"], "projectId": "proj1", "name": row["name"], "source": "API", "timestamp": at}
@@ -433,10 +454,10 @@ def v3_score(row: dict[str, Any], groups: set[str]) -> dict[str, Any]:
     return found
 
 
-def v2_score(row: dict[str, Any]) -> dict[str, Any]:
+def build_v2_score(row: dict[str, Any]) -> dict[str, Any]:
     """A score as v3 servers give it: a category is a number with a text beside it."""
     body = row["body"]
-    found = v3_score(row, {"details"}) | {"sessionId": body.get("sessionId"), "traceId": body.get("traceId")}
+    found = build_v3_score(row, {"details"}) | {"sessionId": body.get("sessionId"), "traceId": body.get("traceId")}
     if row["dataType"] == "CATEGORICAL":
         found |= {"value": 0.0, "stringValue": body["value"]}
     if row["dataType"] == "BOOLEAN":
