@@ -8,24 +8,24 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import MetaData, create_engine, inspect, select
+from sqlalchemy import MetaData, create_engine, inspect
 
 from assay.errors import StoreError
 from assay.pipeline import scan as scanning
 from assay.pipeline.discover import discover
-from assay.stores import SettledStream, Store, open_store
-from assay.stores.sql.engine import upgrade
+from assay.stores import CutStream, RemoteProject
+from assay.stores.sql import SqlStore, open_store
+from assay.stores.sql.engine import run_migrations
 from assay.stores.sql.schema import TABLES, files
-from assay.stores.sql.selection import match_files_below
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import Place, Scanned
+from assay.types import Corrected
 
 
-def opened(path: Path) -> Store:
+def opened(path: Path) -> SqlStore:
     return open_store(f"sqlite:///{path}")
 
 
-def read_into(store: Store, *paths: Path) -> scanning.Changes:
+def read_into(store: SqlStore, *paths: Path) -> scanning.Changes:
     return scanning.scan(store, discover(paths), 1, lambda done, total: None)
 
 
@@ -97,7 +97,7 @@ def shape(tables: MetaData, path: Path) -> dict[str, object]:
 
 def test_migrations_lead_to_exactly_the_tables_of_a_new_store(tmp_path: Path):
     engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
-    upgrade(engine, "migrated.db")
+    run_migrations(engine, "migrated.db")
     engine.dispose()
     opened(tmp_path / "new.db").close()
     migrated, new = shape(MetaData(), tmp_path / "migrated.db"), shape(MetaData(), tmp_path / "new.db")
@@ -106,7 +106,7 @@ def test_migrations_lead_to_exactly_the_tables_of_a_new_store(tmp_path: Path):
 
 def test_a_migrated_store_is_opened_and_counted_like_a_new_one(tmp_path: Path):
     engine = create_engine(f"sqlite:///{tmp_path / 'migrated.db'}")
-    upgrade(engine, "migrated.db")
+    run_migrations(engine, "migrated.db")
     engine.dispose()
     with closing(opened(tmp_path / "migrated.db")) as store:
         read_into(store, write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 1)))
@@ -185,96 +185,31 @@ def test_a_store_that_cannot_be_used_says_what_where_and_what_to_do(
     assert before == (path.read_bytes() if path.is_file() else b"")
 
 
-# --- paths ------------------------------------------------------------------------------------
+# --- what goes with a file, and what older versions lack ------------------------------------------
 
 
-def keep(store: Store, *paths: str) -> None:
-    for path in paths:
-        assert store.transcripts.save_file(Scanned(path=path, place=Place(size=1)), None)
-
-
-@pytest.mark.parametrize(
-    ("root", "inside"),
-    [
-        ("/a/b", ["/a/b", "/a/b/c.jsonl", "/a/b/d/e.jsonl"]),
-        ("/a/bc", ["/a/bc/x.jsonl"]),
-        ("/a/b.jsonl", ["/a/b.jsonl"]),
-        ("/a/%", ["/a/%/x.jsonl"]),
-        ("/a/_", ["/a/_/x.jsonl"]),
-        ("/a/it's", ["/a/it's/x.jsonl"]),
-        ("/a/é", ["/a/é/x.jsonl"]),
-        ("/a/\n", ["/a/\n/x.jsonl"]),
-        ("/A", []),
-        ("/a/nothing", []),
-    ],
-)
-def test_a_folder_holds_what_is_below_it_and_not_its_namesakes(tmp_path: Path, root: str, inside: list[str]):
+def test_what_was_made_of_a_file_goes_with_it_and_what_people_said_stays(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
-    keep(
-        store, "/a/b", "/a/b/c.jsonl", "/a/b/d/e.jsonl", "/a/bc/x.jsonl", "/a/b.jsonl", "/a/b0", "/a/b-/x.jsonl",
-        "/a/%/x.jsonl", "/a/_/x.jsonl", "/a/q/x.jsonl", "/a/it's/x.jsonl", "/a/é/x.jsonl", "/a/\n/x.jsonl",
-    )  # fmt: skip
-    with store.database.reading() as connection:
-        found = connection.execute(select(files.c.path).where(match_files_below([root]))).scalars().all()
+    read_into(store, write_lines(tmp_path / "a.jsonl", *build_conversation("one")))
+    [stream] = store.transcripts.list_stream_files([("claude-code", "one")])
+    told = CutStream(
+        agent="claude-code", stream="one", generation=stream.generation, version="v", branch="", segments=()
+    )
+    assert store.sessions.save_cuts([told])
+    store.corrections.save_correction(Corrected(kind="rename", turn="one0", title="Wool"))
+    with store.database.writing() as connection:
+        connection.execute(files.delete())
+        left = {name for name in TABLES.tables if connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()}
     store.close()
-    assert sorted(found) == inside
+    assert left == {"generation", "corrections"}
 
 
-def test_no_root_holds_nothing_and_the_top_holds_everything(tmp_path: Path):
-    store = opened(tmp_path / "assay.db")
-    keep(store, "/a/b.jsonl", "/ü/b.jsonl")
-    assert list(store.transcripts.find_files([])) == []
-    assert sorted(store.transcripts.find_files(["/"])) == ["/a/b.jsonl", "/ü/b.jsonl"]
-    assert sorted(store.transcripts.find_files(["/a", "/a/b.jsonl"])) == ["/a/b.jsonl"]
-    store.close()
-
-
-@pytest.mark.parametrize(
-    "name",
-    [b"100%.jsonl", b"a_b.jsonl", b"it's.jsonl", b'"quoted".jsonl', b"two\nlines.jsonl", b"tab\t.jsonl",
-     b"\x1b[31m.jsonl", "Wölle 🧶.jsonl".encode(), b"\xff.jsonl", b"-rf.jsonl", b" .jsonl", b"[bold].jsonl"],
-)  # fmt: skip
-def test_any_name_a_file_can_have_is_kept_and_found_again(tmp_path: Path, name: bytes):
-    path = Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "in"), name)))
-    write_lines(path, build_prompt(1))
-    store = opened(tmp_path / "assay.db")
-    assert read_into(store, tmp_path / "in").new == 1
-    again = read_into(store, tmp_path / "in")
-    assert (again.new, again.changed, again.gone, again.bytes_read) == (0, 0, 0, 0)
-    (listed,) = store.transcripts.list_streams([str(path.parent)])
-    assert listed.file == str(path) or (b"\xff" in name and listed.file.startswith(f"{path.parent}/"))
-    path.unlink()
-    assert read_into(store, tmp_path / "in").gone == 1
-    store.close()
-
-
-# --- several at work --------------------------------------------------------------------------
-
-
-def test_a_reading_that_somebody_else_overtook_is_left_out(tmp_path: Path):
-    store = opened(tmp_path / "assay.db")
-    keep(store, "/a/b.jsonl")
-    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=2)), None)
-    known = store.transcripts.find_files(["/a"])["/a/b.jsonl"]
-    assert store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
-    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known)
-    assert store.transcripts.find_files(["/a"])["/a/b.jsonl"].place.size == 3
-    store.close()
-
-
-def test_facts_that_were_established_too_late_do_not_replace_newer_ones(tmp_path: Path):
-    first, second = opened(tmp_path / "assay.db"), opened(tmp_path / "assay.db")
-    read_into(first, write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 1)))
-    write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 3))
-    with first.database.writing() as connection:
-        connection.execute(files.update().values(is_settled=False))
-    slow = first.transcripts.list_unsettled()
-    write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("one", 2, start=100))
-    read_into(second, tmp_path / "in")
-    first.transcripts.save_streams([SettledStream(stream=stream) for stream in slow])
-    read_into(first, tmp_path / "in")
-    fresh = opened(tmp_path / "fresh.db")
-    read_into(fresh, tmp_path / "in")
-    assert first.transcripts.list_streams(None) == fresh.transcripts.list_streams(None)
-    for store in (first, second, fresh):
-        store.close()
+def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: Path):
+    opened(tmp_path / "s.db").close()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
+        old.execute("DROP TABLE written")
+        old.execute("UPDATE alembic_version SET version_num = '0004'")
+    here = RemoteProject(host="langfuse.example", project="loom")
+    with closing(opened(tmp_path / "s.db")) as store:
+        store.written.save_digest(here, "one", "d-1", "2026-11-09T09:00:00+00:00")
+        assert store.written.count_scores(here).scores == 1

@@ -1,7 +1,7 @@
 """Stores keep what was read and judged, and what models and people said of it.
 
 A store is a module or package here (or an entry point `assay.stores`) with `SCHEMES`, `open_store(url)` and
-`has_store(url)`. All of them pass the same tests (`tests/stores/contract.py`).
+`has_store(url)`. All of them pass the same tests (`tests/stores/test_contract_*.py`).
 
 - `contract`: what a store can do, and the records that go in and come out
 - `sql/`: the store in a SQLite file
@@ -65,6 +65,7 @@ __all__ = [
     "WrittenStore",
     "WrittenTally",
     "has_store",
+    "list_schemes",
     "open_existing_store",
     "open_store",
     "pick_store_url",

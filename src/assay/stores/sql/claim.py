@@ -57,7 +57,7 @@ def claim(path: Path) -> bool:
 
 
 def refuse_kind(path: Path) -> os.stat_result:
-    """What is known of a file, if it is one."""
+    """Refuse anything but a plain file; gives what is known of it."""
     found = os.lstat(path)
     if not stat.S_ISREG(found.st_mode):
         kind = KINDS.get(stat.S_IFMT(found.st_mode), "no file")
@@ -66,7 +66,7 @@ def refuse_kind(path: Path) -> os.stat_result:
 
 
 def refuse_beside(path: Path, begins: tuple[bytes, ...]) -> None:
-    """SQLite writes to what lies beside a store, or removes it: only what it made itself may lie there."""
+    """Refuse a file beside a store that SQLite did not make: it would write to it, or remove it."""
     if not os.path.lexists(path):
         return
     is_linked = refuse_kind(path).st_nlink > 1
@@ -85,7 +85,7 @@ def is_ours(path: Path) -> bool:
     wal = Path(f"{path}-wal")
     has_log = wal.exists() and wal.stat().st_size > 0
     try:
-        found = tables(path)
+        found = list_tables(path)
     except sqlite3.DatabaseError:  # a disk was full in the middle of it: with its log it may be whole
         if not has_log:
             raise
@@ -94,13 +94,13 @@ def is_ours(path: Path) -> bool:
         with tempfile.TemporaryDirectory(prefix="assay-store-") as folder:
             shutil.copyfile(path, copy := Path(folder) / "copy")
             shutil.copyfile(wal, f"{copy}-wal")
-            found = tables(copy, "mode=rw")
+            found = list_tables(copy, "mode=rw")
     if found and not found >= OURS:
         raise StoreError("it holds tables of another program; give another path with --store")
     return bool(found)
 
 
-def tables(path: Path, how: str = "immutable=1") -> set[str]:
+def list_tables(path: Path, how: str = "immutable=1") -> set[str]:
     """Names of all that a database holds; the file and its neighbours are left as they are."""
     with closing(sqlite3.connect(f"file:{quote(os.fsencode(path))}?{how}", uri=True)) as found:
         return {name for (name,) in found.execute("SELECT name FROM sqlite_master")}

@@ -23,16 +23,16 @@ def open_database(path: Path) -> Database:
     with explain_errors(str(path)):
         is_empty = claim(path)
         engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": WAIT_MS / 1000})
-        event.listen(engine, "connect", prepare)
-        event.listen(engine, "begin", begin)
-        migrate(engine, str(path))
+        event.listen(engine, "connect", prepare_connection)
+        event.listen(engine, "begin", begin_transaction)
+        bring_up_to_date(engine, str(path))
         if is_empty:  # somebody else's empty file, which has just become ours
             engine.dispose()
             claim(path)
     return Database(engine, str(path))
 
 
-def prepare(connection: sqlite3.Connection, _: object) -> None:
+def prepare_connection(connection: sqlite3.Connection, _: object) -> None:
     """Wait for others instead of failing; a store found to be ours is in WAL mode for good."""
     connection.isolation_level = None
     connection.execute(f"PRAGMA busy_timeout={WAIT_MS}")
@@ -42,26 +42,26 @@ def prepare(connection: sqlite3.Connection, _: object) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
 
 
-def begin(connection: Connection) -> None:
+def begin_transaction(connection: Connection) -> None:
     """Writers take the lock at once: a transaction that turns into a writer late can't wait for it."""
     reads = connection.get_execution_options().get("reads")
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def migrate(engine: Engine, where: str) -> None:
+def bring_up_to_date(engine: Engine, where: str) -> None:
     """Bring the schema to this version; refuse one that is newer."""
     with engine.connect().execution_options(reads=True) as connection:
-        found = schema_version(connection)
+        found = load_version(connection)
     if found == NEWEST:
         return
     refuse_newer(found, where)
     if not found:
-        set_up(engine, where)
+        create_tables(engine, where)
         return
-    upgrade(engine, where)
+    run_migrations(engine, where)
 
 
-def upgrade(engine: Engine, where: str) -> None:
+def run_migrations(engine: Engine, where: str) -> None:
     """Run the migrations that the store lacks."""
     from alembic import command  # noqa: PLC0415  slow to import, and needed only by old stores
     from alembic.config import Config  # noqa: PLC0415
@@ -69,12 +69,12 @@ def upgrade(engine: Engine, where: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with engine.begin() as connection:
-        refuse_newer(schema_version(connection), where)
+        refuse_newer(load_version(connection), where)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
-def set_up(engine: Engine, where: str) -> None:
+def create_tables(engine: Engine, where: str) -> None:
     """A new store: all tables at once, which is what the migrations lead to (a test compares them).
 
     WAL: readers don't wait for the writer; a killed writer leaves a whole store.
@@ -85,8 +85,8 @@ def set_up(engine: Engine, where: str) -> None:
             with suppress(sqlite3.OperationalError):  # locked: another scan sets the same mode at this moment
                 driver.execute("PRAGMA journal_mode=WAL")
     with engine.begin() as connection:
-        if schema_version(connection):  # somebody else was faster
-            refuse_newer(schema_version(connection), where)
+        if load_version(connection):  # somebody else was faster
+            refuse_newer(load_version(connection), where)
             return
         TABLES.create_all(connection)
         connection.execute(insert(generation).values(id=1, n=0))
@@ -94,7 +94,7 @@ def set_up(engine: Engine, where: str) -> None:
         connection.execute(text("INSERT INTO alembic_version VALUES (:newest)"), {"newest": NEWEST})
 
 
-def schema_version(connection: Connection) -> str:
+def load_version(connection: Connection) -> str:
     """Number of the last migration, or nothing for a new store."""
     if not inspect(connection).has_table("alembic_version"):
         if inspect(connection).get_table_names():
@@ -104,7 +104,7 @@ def schema_version(connection: Connection) -> str:
 
 
 def refuse_newer(found: str, where: str) -> None:
-    """A newer Assay's store is left alone."""
+    """Leave a store alone that a newer Assay wrote."""
     if found > NEWEST:
         raise StoreError(
             f"the store {where} was written by a newer Assay (schema {found}, this one knows {NEWEST}); "

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from assay.pipeline.discover import discover
 from assay.pipeline.scan import scan
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
-from assay.stores.sql.schema import TABLES, files
 from assay.testing.claude_code import build_conversation, encode_lines, write_lines
 from assay.types import Boundary, Corrected, Segment
 
@@ -27,8 +26,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path, folder: Path) -> Iterator[Store]:
-    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
+def store(store_url: str, folder: Path) -> Iterator[Store]:
+    with closing(open_store(store_url)) as opened:
         read(opened, folder)
         yield opened
 
@@ -123,15 +122,6 @@ def test_a_stream_may_have_no_segments(store: Store):
     assert waiting(store) == ["two"]
 
 
-def test_what_was_made_of_a_file_goes_with_it_and_what_people_said_stays(store: Store):
-    store.sessions.save_cuts([cut(store, "one", part("one"))])
-    store.corrections.save_correction(Corrected(kind="rename", turn="one0", title="Wool"))
-    with store.database.writing() as connection:
-        connection.execute(files.delete())
-        left = {name for name in TABLES.tables if connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()}
-    assert left == {"generation", "corrections"}
-
-
 def test_corrections_are_kept_in_order(store: Store):
     told = [
         Corrected(kind="rename", turn="b", title="Wool", at="2"),
@@ -158,3 +148,15 @@ def test_segments_are_found_by_id_in_order_of_time(store: Store):
         "two2",
         "one3",
     ]
+
+
+def test_how_the_last_report_was_made_takes_the_place_of_the_one_before(store: Store):
+    assert store.sessions.load_last_report() == b""
+    for how in (b"old", b"new"):
+        store.sessions.save_last_report(how)
+    assert store.sessions.load_last_report() == b"new"
+
+
+def test_thousands_of_segments_are_looked_up_at_once(store: Store):
+    store.sessions.save_cuts([cut(store, "one", part("one"))])
+    assert [one.id for one in store.sessions.find_segments(f"one{n}" for n in range(70_000))] == ["one0"]

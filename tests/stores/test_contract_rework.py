@@ -1,20 +1,8 @@
 """What became of sessions' lines is kept by session, one row each."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
-import pytest
-
-from assay.stores import Fate, Store, open_store
+from assay.stores import Fate, Store
 
 LOOM = Fate(agent="codex", id="a", input="lines", seen="tip", final_at=1_800_000_000, found=b"{}", is_told=True)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
-        yield opened
 
 
 def test_a_fate_is_given_back_as_it_was_kept(store: Store):

@@ -166,7 +166,7 @@ def test_a_store_whose_disk_was_full_is_still_ours_by_its_log(tmp_path) -> None:
     held.close()
     (tmp_path / "cut.db").write_bytes(pages[:100] + bytes(3996))
     with pytest.raises(sqlite3.DatabaseError):
-        claim.tables(tmp_path / "cut.db")
+        claim.list_tables(tmp_path / "cut.db")
     assert claim.is_ours(tmp_path / "cut.db")
 
 

@@ -1,19 +1,10 @@
 """What models said stays: answers by their question, every call with its cost, batches until they are collected."""
 
-from pathlib import Path
-
 import pytest
 
 from assay.llm import FINAL, ModelCall, QuestionResult
 from assay.stores import QuestionBatch, Store, open_store
 from assay.types import Usage
-
-
-@pytest.fixture
-def store(tmp_path: Path):
-    opened = open_store(f"sqlite:///{tmp_path}/s.db")
-    yield opened
-    opened.close()
 
 
 def call(outcome="ok", cost_usd=0.25, **more) -> ModelCall:
@@ -39,9 +30,9 @@ def test_an_answer_is_known_by_its_key_and_by_no_other(store: Store):
     assert store.answers.load_answers([]) == {}
 
 
-def test_an_answer_outlives_the_run(store: Store, tmp_path: Path):
+def test_an_answer_outlives_the_run(store: Store, store_url: str):
     store.answers.save_answer(answer(), "anthropic")
-    other = open_store(f"sqlite:///{tmp_path}/s.db")
+    other = open_store(store_url)
     assert other.answers.load_answers(["k1"])["k1"].text == '{"a": "ü"}'
     other.close()
 

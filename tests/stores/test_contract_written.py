@@ -1,13 +1,8 @@
 """The store knows which scores stand in whose project."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
-from assay.stores import RemoteProject, Store, open_store
+from assay.stores import RemoteProject, Store
 
 HERE = RemoteProject(host="langfuse.example", project="loom")
 OTHERS = [
@@ -15,12 +10,6 @@ OTHERS = [
     RemoteProject(host="elsewhere.example", project="loom"),
 ]
 MONDAY, TUESDAY = "2026-11-09T09:00:00+00:00", "2026-11-10T09:00:00+00:00"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
-        yield opened
 
 
 def test_what_was_kept_is_known(store: Store):
@@ -50,12 +39,3 @@ def test_another_project_has_scores_of_its_own(store: Store, other: RemoteProjec
 def test_thousands_are_looked_up_at_once(store: Store):
     store.written.save_digest(HERE, "n4999", "d", MONDAY)
     assert store.written.load_digests(HERE, (f"n{n}" for n in range(5000))) == {"n4999": "d"}
-
-
-def test_a_store_of_an_earlier_version_learns_to_keep_them(tmp_path: Path, store: Store):
-    with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
-        old.execute("DROP TABLE written")
-        old.execute("UPDATE alembic_version SET version_num = '0004'")
-    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as opened:
-        opened.written.save_digest(HERE, "one", "d-1", MONDAY)
-        assert opened.written.count_scores(HERE).scores == 1
