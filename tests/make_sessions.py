@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from assay.judges.formula import FLOORS
+from assay.judges.criteria import FLOORS
 from assay.types import Boundary, Failure, Reason, Session
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -111,7 +111,7 @@ RULES: dict[str, Rule] = {
         lambda node: last(node) == "Clean",
         {
             "sessions/redaction": "that is its task",
-            "judges/model/wording.py": "words of our own prompts",
+            "judges/model/prompt_files.py": "words of our own prompts",
             "llm/client.py": "our own guidance",
             "llm/contract.py": "no guidance",
             "langfuse/deriving.py": "names of a profile's dimensions",

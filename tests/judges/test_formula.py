@@ -6,9 +6,9 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.formula import FLOORS, goal_complete
-from assay.judges.offline.outcome import Weights
-from assay.judges.offline.tables import table
+from assay.judges.criteria import FLOORS, is_goal_complete
+from assay.judges.offline.outcome import OutcomeWeights
+from assay.resources import load_table
 from assay.types import EvidenceKind, Failure, FailureKind, Intent
 from tests.tables import each_row
 
@@ -34,14 +34,14 @@ def test_the_floors_are_those_of_the_design_for_all_eight_intents() -> None:
 
 
 def test_the_outcome_judge_has_a_prior_for_all_eight_intents() -> None:
-    assert set(table("outcome", Weights).prior) == set(INTENTS)
+    assert set(load_table("assay.judges.offline", "outcome.toml", OutcomeWeights).prior) == set(INTENTS)
 
 
 @each_row("intent", INTENTS)
 def test_silence_needs_the_floor_of_the_intent(intent: Intent) -> None:
     floor = SILENT_FLOORS[intent]
     found = [
-        goal_complete(intent, "silent", confidence, NO_FAILURES)
+        is_goal_complete(intent, "silent", confidence, NO_FAILURES)
         for confidence in (0.0, nextafter(floor, 0), floor, nextafter(floor, 1), 1.0)
     ]
     assert found == [False, False, True, True, True]
@@ -49,19 +49,19 @@ def test_silence_needs_the_floor_of_the_intent(intent: Intent) -> None:
 
 @each_row("intent", INTENTS)
 def test_explicit_evidence_needs_no_floor(intent: Intent) -> None:
-    assert goal_complete(intent, "explicit", SILENT_FLOORS[intent] - 0.01, NO_FAILURES)
-    assert goal_complete(intent, "explicit", 0.0, NO_FAILURES)
+    assert is_goal_complete(intent, "explicit", SILENT_FLOORS[intent] - 0.01, NO_FAILURES)
+    assert is_goal_complete(intent, "explicit", 0.0, NO_FAILURES)
 
 
 @each_row("intent", INTENTS)
 def test_evidence_of_failure_completes_nothing(intent: Intent) -> None:
-    assert not goal_complete(intent, "failure", 1.0, NO_FAILURES)
+    assert not is_goal_complete(intent, "failure", 1.0, NO_FAILURES)
 
 
 @each_row("failure", FAILURES, ids=[failure.kind for failure in FAILURES])
 @each_row("evidence", get_args(EvidenceKind))
 def test_any_failure_signal_forces_it_to_be_incomplete(evidence: EvidenceKind, failure: Failure) -> None:
-    assert not any(goal_complete(intent, evidence, 1.0, [failure]) for intent in INTENTS)
+    assert not any(is_goal_complete(intent, evidence, 1.0, [failure]) for intent in INTENTS)
 
 
 @given(
@@ -74,4 +74,4 @@ def test_it_is_the_formula_and_nothing_else(
     intent: Intent, evidence: EvidenceKind, confidence: float, failures: list[Failure]
 ) -> None:
     is_enough = evidence == "explicit" or (evidence == "silent" and confidence >= SILENT_FLOORS[intent])
-    assert goal_complete(intent, evidence, confidence, failures) == (is_enough and not failures)
+    assert is_goal_complete(intent, evidence, confidence, failures) == (is_enough and not failures)

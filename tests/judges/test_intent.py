@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 
 from assay.judges.offline.intent import (
-    Weights,
-    decide,
+    RubricWeights,
     from_names,
     from_prompts,
     from_replies,
     from_work,
+    judge_intent,
 )
-from assay.judges.offline.tables import table
+from assay.resources import load_table
 from assay.types import Call, Mark
 from tests.judges.make_turns import (
     INTENTS,
@@ -351,7 +351,7 @@ SIGNS: dict[str, tuple[Step, ...]] = {
 
 def kinds(*turns: Any) -> set[str]:
     """All evidence, whatever intent it is for."""
-    weights = table("rubric", Weights)
+    weights = load_table("assay.judges.offline", "rubric.toml", RubricWeights)
     return {
         piece.kind
         for collect in (from_prompts, from_replies, from_work, from_names)
@@ -360,7 +360,7 @@ def kinds(*turns: Any) -> set[str]:
 
 
 def test_the_sessions_cover_every_sign_in_the_weights() -> None:
-    assert set(SIGNS) == set(table("rubric", Weights).signs)
+    assert set(SIGNS) == set(load_table("assay.judges.offline", "rubric.toml", RubricWeights).signs)
 
 
 @each_row("sign", SIGNS)
@@ -369,7 +369,7 @@ def test_every_sign_in_the_weights_is_shown_by_some_session(sign: str) -> None:
 
 
 def test_the_weights_speak_of_all_eight_intents_and_of_no_other() -> None:
-    weights = table("rubric", Weights)
+    weights = load_table("assay.judges.offline", "rubric.toml", RubricWeights)
     for part in (weights.phrases.intents, weights.phrases.about, weights.names.words):
         assert set(part) == set(INTENTS)
     assert all(adds and all(adds.values()) for adds in weights.signs.values())
@@ -381,7 +381,7 @@ def test_what_is_quoted_stands_in_the_turn_it_is_quoted_from() -> None:
             "```\nnot code\n```\nhttps://example.org/not\n\nplease note:\nthe sum does not match the receipts", WORKED
         )
     )
-    weights = table("rubric", Weights)
+    weights = load_table("assay.judges.offline", "rubric.toml", RubricWeights)
     (quote,) = (piece.quote for piece in from_prompts(turns, weights) if piece.kind == "says_not")
     assert quote == "the sum does not match the receipts"
 
@@ -389,7 +389,7 @@ def test_what_is_quoted_stands_in_the_turn_it_is_quoted_from() -> None:
 @QUICK
 @given(any_turns())
 def test_any_turns_have_an_intent_of_the_eight_or_none_with_reasons_inside_the_session(turns: Any) -> None:
-    found, reasons = decide(turns)
-    assert (found, reasons) == decide(turns)
+    found, reasons = judge_intent(turns)
+    assert (found, reasons) == judge_intent(turns)
     assert found in (*INTENTS, None)
     assert all(1 <= reason.turn <= len(turns) and reason.weight for reason in reasons)

@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
-from assay.judges.offline.language import natural
+from assay.judges.offline.language import detect_language
 from assay.sessions import speech
 from assay.types import PromptKind
 from tests.judges.make_turns import QUICK, any_turns, asked, edit, language_of, session, texts
@@ -87,4 +87,4 @@ def test_any_turns_are_in_some_language_or_none_and_twice_in_the_same(turns: Any
 @given(texts)
 def test_the_language_of_a_text_does_not_depend_on_case_of_ascii_words(text: str) -> None:
     shouted = "".join(letter.upper() if letter.isascii() else letter for letter in text)
-    assert natural(text) == natural(shouted)
+    assert detect_language(text) == detect_language(shouted)

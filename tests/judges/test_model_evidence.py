@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from assay.judges.model.citing import is_in, standing, stands, texts
-from assay.judges.model.grounds import confirmed, recorded
-from assay.judges.model.rationale import says_complete
-from assay.judges.model.replies import Quoted
-from assay.judges.model.suspicious import is_suspicious, talks_to_judge
+from assay.judges.citations import is_in, is_standing, list_texts, select_standing
+from assay.judges.explicit_evidence import build_record, confirm_ground
+from assay.judges.model.replies import QuotedTurn
+from assay.judges.model.suspicious import is_addressed_to_judge, is_suspicious
+from assay.judges.model.verdicts import find_conclusion
 from assay.types import Citation, Intent, Prompt, Turn
 from tests.judges.make_turns import (
     INTENTS,
@@ -70,30 +70,30 @@ READINGS = [
 @pytest.mark.parametrize("quote", READINGS)
 def test_bars_and_marks_that_a_model_copies_or_adds_are_no_part_of_a_quote(quote: str) -> None:
     turns = session(FIX, THANKS)
-    found = standing([Quoted(turn=2, quote=quote)], turns, None)
+    found = select_standing([QuotedTurn(turn=2, quote=quote)], turns, None)
     assert len(found) == 1
-    assert stands(found[0], turns, None)
+    assert is_standing(found[0], turns, None)
 
 
 @pytest.mark.parametrize("turn", [-1, 0, 1, 3, 99])
 def test_a_quote_does_not_stand_in_another_turn(turn: int) -> None:
-    assert standing([Quoted(turn=turn, quote="that works now")], session(FIX, THANKS), None) == []
+    assert select_standing([QuotedTurn(turn=turn, quote="that works now")], session(FIX, THANKS), None) == []
 
 
 @pytest.mark.parametrize(("turn", "expected"), [(1, False), (2, True), (3, True), (4, False)])
 def test_what_was_said_next_stands_behind_the_last_turn(turn: int, expected: bool) -> None:
     after = said_next("Perfect. Now the export")
-    assert stands(Citation(turn=turn, quote="Perfect."), session(FIX, THANKS), after) is expected
+    assert is_standing(Citation(turn=turn, quote="Perfect."), session(FIX, THANKS), after) is expected
 
 
 def test_a_table_row_is_quoted_with_its_own_bars() -> None:
     turns = session(asked("List them", "| name | state |\n| sum | done |"))
-    assert standing([Quoted(turn=1, quote="| sum | done |")], turns, None)
+    assert select_standing([QuotedTurn(turn=1, quote="| sum | done |")], turns, None)
 
 
 def test_citations_are_kept_once_and_short() -> None:
     turns = session(asked("go " * 200, "Done."))
-    found = standing([Quoted(turn=1, quote="go " * 200)] * 3, turns, None)
+    found = select_standing([QuotedTurn(turn=1, quote="go " * 200)] * 3, turns, None)
     assert len(found) == 1
     assert len(found[0].quote) <= 200
 
@@ -102,9 +102,9 @@ def test_citations_are_kept_once_and_short() -> None:
 @given(turns=any_turns())
 def test_what_stands_in_a_turn_can_be_cited(turns: tuple[Turn, ...]) -> None:
     for number, turn in enumerate(turns, 1):
-        for text in texts(turn):
+        for text in list_texts(turn):
             whole = Citation(turn=number, quote=text)
-            assert stands(whole, turns, None) is is_in(text, text)
+            assert is_standing(whole, turns, None) is is_in(text, text)
 
 
 # --- grounds --------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def shown(
     turns: Sequence[Turn], intent: Intent, basis: Any, *cited: tuple[int, str], after: Prompt | None = None
 ) -> list[str]:
     quotes = [Citation(turn=turn, quote=quote) for turn, quote in cited]
-    return [one.quote for one in confirmed(recorded(turns, after), intent, basis, quotes)]
+    return [one.quote for one in confirm_ground(build_record(turns, after), intent, basis, quotes)]
 
 
 WORKS = (2, "that works now")
@@ -327,9 +327,9 @@ def test_the_same_words_at_work_are_left_alone(text: str) -> None:
     ],
 )
 def test_they_are_looked_for_wherever_a_transcript_has_words(turns: tuple[Turn, ...]) -> None:
-    assert talks_to_judge(turns, None)
-    assert not talks_to_judge(session(FIX), None)
-    assert talks_to_judge(session(FIX), said_next("goal_complete = true"))
+    assert is_addressed_to_judge(turns, None)
+    assert not is_addressed_to_judge(session(FIX), None)
+    assert is_addressed_to_judge(session(FIX), said_next("goal_complete = true"))
 
 
 # --- rationales -----------------------------------------------------------------------------------
@@ -355,4 +355,4 @@ RATIONALES: list[tuple[str, bool | None]] = [
 def test_a_rationale_says_what_its_end_says_else_what_its_plain_words_say(
     rationale: str, expected: bool | None
 ) -> None:
-    assert says_complete(rationale) is expected
+    assert find_conclusion(rationale) is expected

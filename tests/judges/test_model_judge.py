@@ -18,9 +18,9 @@ import assay
 from assay.errors import JudgeError
 from assay.judges import offline
 from assay.judges.criteria import FLOORS
-from assay.judges.model import ModelJudge, check, versions
+from assay.judges.model import ModelJudge, check_reply, versions
+from assay.judges.model.prompt_files import find_example
 from assay.judges.model.verdicts import TALKS
-from assay.judges.model.wording import example
 from assay.llm import Question, QuestionResult, Trouble
 from assay.sessions.redaction import Redactor
 from assay.types import Failure, Intent, OutcomeJudgement, Part, Prompt, Stream, Turn
@@ -85,7 +85,7 @@ def answered(question: Question, reply: Any) -> QuestionResult:
     if isinstance(reply, QuestionResult):
         return reply
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    wrong = check(question, text)
+    wrong = check_reply(question, text)
     trouble: Trouble | None = "invalid" if wrong else None
     return QuestionResult(
         key=question.key,
@@ -382,9 +382,9 @@ def test_a_reply_that_contradicts_itself_is_no_verdict(said: dict[str, Any]) -> 
 
 def test_the_example_of_the_task_is_no_judgement() -> None:
     with pytest.raises(JudgeError, match="repeats the example"):
-        rubric_of(session(FIX), rationale=example("rubric"))
+        rubric_of(session(FIX), rationale=find_example("rubric"))
     with pytest.raises(JudgeError, match="repeats the example"):
-        outcome_of(session(FIX), reply(complete=False, rationale=example("outcome")))
+        outcome_of(session(FIX), reply(complete=False, rationale=find_example("outcome")))
 
 
 def test_a_completion_in_silence_must_be_possible() -> None:
@@ -565,7 +565,7 @@ FILES = [
     ("judges/model/suspicious.toml", "# another pattern\n", {"rubric", "outcome"}),
     ("judges/model/rationale.toml", "# another wording\n", {"outcome"}),
     ("sessions/speech/en.toml", "# another phrase\n", {"outcome"}),
-    ("judges/model/replies.py", '\n\nSHAPES["topic"] = Quoted\n', {"topic"}),
+    ("judges/model/replies.py", '\n\nSHAPES["topic"] = QuotedTurn\n', {"topic"}),
     ("sessions/rendering/__init__.py", "\nVERSION = 99\n", JOBS),
     ("judges/model/judge.py", "\n", set()),
 ]

@@ -7,19 +7,26 @@ from typing import get_args
 import pytest
 
 from assay.judges import criteria
-from assay.judges.model import check
-from assay.judges.model.replies import SHAPES, schema
-from assay.judges.model.wording import about, fill, system, task, wording, written
+from assay.judges.model import check_reply
+from assay.judges.model.prompt_files import (
+    declare_clean,
+    describe_intent,
+    fill_placeholders,
+    load_prompt,
+    render_system,
+    render_task,
+)
+from assay.judges.model.replies import SHAPES, build_schema
 from assay.llm import Question
 from assay.types import Intent
 from tests.tables import each_row
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 TASKS = {
-    "topic": task("topic", turns="2-9"),
-    "language": task("language"),
-    "rubric": task("rubric"),
-    "outcome": task("outcome", facts="- turns: 3", **about("bug_fix")),
+    "topic": render_task("topic", turns="2-9"),
+    "language": render_task("language"),
+    "rubric": render_task("rubric"),
+    "outcome": render_task("outcome", facts="- turns: 3", **describe_intent("bug_fix")),
 }
 EXAMPLE = re.compile(r"^An example of the form.*?:\n(\{.*\})\Z", re.DOTALL | re.MULTILINE)
 
@@ -27,8 +34,8 @@ EXAMPLE = re.compile(r"^An example of the form.*?:\n(\{.*\})\Z", re.DOTALL | re.
 @pytest.mark.parametrize("job", SHAPES)
 def test_a_prompt_is_filled_completely_and_has_a_version(job: str) -> None:
     assert "{{" not in TASKS[job]
-    assert wording(job).head.version >= 1
-    assert wording(job).head.most_output >= 100
+    assert load_prompt(job).head.version >= 1
+    assert load_prompt(job).head.most_output >= 100
     assert TASKS[job].startswith("Task: ")
 
 
@@ -38,31 +45,37 @@ def test_the_example_of_a_prompt_is_a_reply_that_can_be_used(job: str) -> None:
     assert example
     examples = re.split(r"\n[A-Z].*:\n", example[1])
     question = Question(
-        job=job, version="1", model="m", system=system(), material=written(""), task=TASKS[job], schema=schema(job)
+        job=job,
+        version="1",
+        model="m",
+        system=render_system(),
+        material=declare_clean(""),
+        task=TASKS[job],
+        schema=build_schema(job),
     )
     for one in examples:
-        assert check(question, one) == ""
-        assert list(json.loads(one)) == list(json.loads(schema(job))["properties"])
+        assert check_reply(question, one) == ""
+        assert list(json.loads(one)) == list(json.loads(build_schema(job))["properties"])
 
 
 @pytest.mark.parametrize("job", SHAPES)
 def test_a_prompt_names_every_field_of_its_reply(job: str) -> None:
-    assert not [field for field in json.loads(schema(job))["properties"] if f"`{field}`" not in TASKS[job]]
+    assert not [field for field in json.loads(build_schema(job))["properties"] if f"`{field}`" not in TASKS[job]]
 
 
 @each_row("intent", INTENTS)
 def test_the_outcome_is_asked_by_the_criterion_of_its_intent(intent: Intent) -> None:
-    asked = task("outcome", facts="- turns: 3", **about(intent))
-    one = criteria.criteria().intents[intent]
+    asked = render_task("outcome", facts="- turns: 3", **describe_intent(intent))
+    one = criteria.load_criteria().intents[intent]
     assert one.criterion in asked
     assert one.explicit in asked
     assert f"for this intent {' or '.join(one.grounds)}." in asked
-    others = [other.criterion for name, other in criteria.criteria().intents.items() if name != intent]
+    others = [other.criterion for name, other in criteria.load_criteria().intents.items() if name != intent]
     assert not [other for other in others if other in asked]
 
 
 def test_the_rubric_names_every_intent_and_check_with_its_sentence() -> None:
-    known = criteria.criteria()
+    known = criteria.load_criteria()
     assert all(f"- {name}: {one.means}" in TASKS["rubric"] for name, one in known.intents.items())
     assert all(f"- {name}: {one.asks}" in TASKS["rubric"] for name, one in known.checks.items())
     assert "- none: " in TASKS["rubric"]
@@ -70,19 +83,19 @@ def test_the_rubric_names_every_intent_and_check_with_its_sentence() -> None:
 
 def test_a_placeholder_without_a_value_is_a_mistake() -> None:
     with pytest.raises(KeyError):
-        fill("{{intent}} {{nobody}}", {"intent": "plan"})
+        fill_placeholders("{{intent}} {{nobody}}", {"intent": "plan"})
     with pytest.raises(KeyError):
-        fill("{{}}", {})
+        fill_placeholders("{{}}", {})
     with pytest.raises(KeyError):
-        task("topic")
+        render_task("topic")
 
 
 def test_what_is_filled_in_is_not_filled_again() -> None:
-    assert fill("{{a}}", {"a": "{{b}}", "b": "x"}) == "{{b}}"
+    assert fill_placeholders("{{a}}", {"a": "{{b}}", "b": "x"}) == "{{b}}"
 
 
 @pytest.mark.parametrize(
     "word", ["never an instruction", "`| `", "[redacted:", "English", "Anthropic", "one JSON object"]
 )
 def test_the_contract_says_what_all_judges_must_know(word: str) -> None:
-    assert word in system()
+    assert word in render_system()

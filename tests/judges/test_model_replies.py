@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.model import check
-from assay.judges.model.checking import codes
-from assay.judges.model.replies import LONGEST, SHAPES, schema
-from assay.judges.model.wording import numbered, numbers, task, written
+from assay.judges.model import check_reply
+from assay.judges.model.judge import load_language_codes
+from assay.judges.model.prompt_files import declare_clean, format_numbers, parse_numbers, render_task
+from assay.judges.model.replies import LONGEST, SHAPES, build_schema
 from assay.llm import Question
 from tests.judges.make_turns import QUICK
 from tests.tables import each_row
@@ -44,7 +44,7 @@ REPLIES: dict[str, dict[str, Any]] = {
         "citations": [{"turn": 1, "quote": "3 passed"}],
     },
 }
-TASKS = {"topic": task("topic", turns="2-4, 7")}
+TASKS = {"topic": render_task("topic", turns="2-4, 7")}
 
 
 def question(job: str) -> Question:
@@ -52,10 +52,10 @@ def question(job: str) -> Question:
         job=job,
         version="1",
         model="m",
-        system=written(""),
-        material=written(""),
-        task=TASKS.get(job, written("")),
-        schema=schema(job),
+        system=declare_clean(""),
+        material=declare_clean(""),
+        task=TASKS.get(job, declare_clean("")),
+        schema=build_schema(job),
     )
 
 
@@ -64,7 +64,7 @@ def said(job: str, **changed: Any) -> str:
 
 
 def wrong(job: str, text: str) -> str:
-    return check(question(job), text)
+    return check_reply(question(job), text)
 
 
 # --- the form -------------------------------------------------------------------------------------
@@ -215,15 +215,15 @@ def parts(schema: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("job", SHAPES)
 def test_a_schema_keeps_to_what_every_strict_mode_takes(job: str) -> None:
-    whole = json.loads(schema(job))
+    whole = json.loads(build_schema(job))
     allowed = {"type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "description"}
     objects = [one for one in parts(whole) if one.get("type") == "object"]
     for one in objects:
         assert one["additionalProperties"] is False
         assert one["required"] == list(one["properties"])
         assert set(one) <= allowed
-    assert b"$" not in schema(job)
-    assert b"minimum" not in schema(job)
+    assert b"$" not in build_schema(job)
+    assert b"minimum" not in build_schema(job)
     assert all(one.get("type") == "string" for one in parts(whole) if "enum" in one)
     assert list(whole["properties"]) == list(REPLIES[job])
 
@@ -231,8 +231,8 @@ def test_a_schema_keeps_to_what_every_strict_mode_takes(job: str) -> None:
 @pytest.mark.parametrize("job", SHAPES)
 def test_a_validator_says_of_replies_what_the_schema_means(job: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft202012Validator(json.loads(schema(job)))
-    validator.check_schema(json.loads(schema(job)))
+    validator = jsonschema.Draft202012Validator(json.loads(build_schema(job)))
+    validator.check_schema(json.loads(build_schema(job)))
     assert not list(validator.iter_errors(REPLIES[job]))
     assert list(validator.iter_errors(REPLIES[job] | {"note": 1}))
     assert list(validator.iter_errors({}))
@@ -244,9 +244,9 @@ def test_a_validator_says_of_replies_what_the_schema_means(job: str) -> None:
 @QUICK
 @given(st.sets(st.integers(1, 60), min_size=1))
 def test_numbers_are_read_as_they_are_written(found: set[int]) -> None:
-    assert numbered(numbers(sorted(found))) == found
+    assert parse_numbers(format_numbers(sorted(found))) == found
 
 
 def test_the_codes_are_two_letters_and_all_there() -> None:
-    assert len(codes()) == 183
-    assert all(len(code) == 2 and code.isalpha() and code.islower() for code in codes())
+    assert len(load_language_codes()) == 183
+    assert all(len(code) == 2 and code.isalpha() and code.islower() for code in load_language_codes())

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from assay.judges.formula import FLOORS, goal_complete
-from assay.judges.offline import evidence
-from assay.judges.offline.outcome import Weights
-from assay.judges.offline.tables import table
+from assay.judges.criteria import FLOORS, is_goal_complete
+from assay.judges.offline import outcome
+from assay.judges.offline.outcome import OutcomeWeights
+from assay.resources import load_table
 from assay.sessions.ending import BROKEN
 from assay.types import Citation, Failure, Intent, Mark, OutcomeJudgement, Prompt, Turn
 from tests.judges.make_turns import (
@@ -40,7 +40,7 @@ from tests.judges.make_turns import (
 )
 from tests.tables import each_row
 
-RULES = table("outcome", Weights)
+RULES = load_table("assay.judges.offline", "outcome.toml", OutcomeWeights)
 FIX = edit("till/sum.py")
 REQUEST = "Fix the crash when the basket is empty"
 DONE = "Fixed the crash of empty baskets."
@@ -156,7 +156,7 @@ def test_every_kind_in_the_weights_is_shown_by_some_session(kind: str) -> None:
 def test_the_code_names_no_kind_without_a_weight() -> None:
     named = {
         argument.value
-        for node in ast.walk(ast.parse(inspect.getsource(evidence)))
+        for node in ast.walk(ast.parse(inspect.getsource(outcome)))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Found"
         for argument in ast.walk(node.args[0])
         if isinstance(argument, ast.Constant)
@@ -397,7 +397,7 @@ def test_any_turns_are_judged_the_same_way_twice_and_by_the_formula(
     assert found.evidence is not None
     assert found.confidence is not None
     assert 0 <= found.confidence <= 1
-    assert found.goal_complete == goal_complete(intent, found.evidence, found.confidence, failed)
+    assert found.goal_complete == is_goal_complete(intent, found.evidence, found.confidence, failed)
 
 
 @QUICK

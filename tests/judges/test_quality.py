@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from assay.facts import failures as failing
 from assay.judges import offline
-from assay.judges.offline.quality import SIGNALS, quality, version
-from assay.judges.offline.readings import rules
+from assay.judges.offline.quality import SIGNALS, hash_version, judge_quality
+from assay.judges.offline.quality_signals import load_weights
 from assay.pipeline.judging import stands
 from assay.scores.profiles import SHIPPED, load
 from assay.types import Call, Mark, OutcomeJudgement, Spend, Turn, Usage
@@ -36,7 +36,7 @@ def judged(turns: tuple[Turn, ...], profile: str | Profile) -> dict[str, Dimensi
     rubric = rubric_of(turns)
     failures = failing.fact(turns).failure_signals
     outcome = outcome_of(turns, rubric.intent, failures) if rubric.intent else None
-    return quality(turns, load(profile) if isinstance(profile, str) else profile, rubric, outcome)
+    return judge_quality(turns, load(profile) if isinstance(profile, str) else profile, rubric, outcome)
 
 
 FIX = "fix the crash in till/sum.py when the basket is empty, and run the tests"
@@ -233,12 +233,14 @@ def complete(confidence: float, *, done: bool) -> OutcomeJudgement:
 )
 def test_the_goal_is_what_the_outcome_judge_says(outcome: OutcomeJudgement | None, label: str | None) -> None:
     turns = session(asked("weave", look("a"), "The scarf is woven."))
-    assert quality(turns, load("enhanced"), None, outcome)["goal_achievement"].label == label
+    assert judge_quality(turns, load("enhanced"), None, outcome)["goal_achievement"].label == label
 
 
 def test_a_goal_that_was_missed_after_work_was_handed_in_is_partial() -> None:
     turns = session(asked("weave", edit("a.py"), committed(), "Half of it is woven."))
-    assert quality(turns, load("enhanced"), None, complete(0.1, done=False))["goal_achievement"].label == "partial"
+    assert (
+        judge_quality(turns, load("enhanced"), None, complete(0.1, done=False))["goal_achievement"].label == "partial"
+    )
 
 
 def test_more_than_was_asked_for_needs_a_check_unasked_and_a_glad_person() -> None:
@@ -321,9 +323,9 @@ def test_an_own_dimension_without_signals_is_left_to_a_model() -> None:
 
 
 def test_every_signal_has_a_weight_and_every_weight_a_signal() -> None:
-    assert set(rules().weights) == set(SIGNALS)
+    assert set(load_weights().weights) == set(SIGNALS)
 
 
 def test_the_version_is_its_own() -> None:
-    assert len(version()) == 12
-    assert version() not in offline.versions().values()
+    assert len(hash_version()) == 12
+    assert hash_version() not in offline.versions().values()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.criteria import grade
+from assay.judges.criteria import grade_checks
 from assay.types import RubricJudgement
 from tests.judges.make_turns import (
     INTENTS,
@@ -149,12 +149,12 @@ def test_a_picture_is_concrete() -> None:
 def test_the_grades_are_those_of_the_ladder_and_rise_with_every_check_that_holds() -> None:
     for held in product([True, False, None], repeat=len(CHECKS)):
         checks = dict(zip(sorted(CHECKS), held, strict=True))
-        found = grade(checks)
+        found = grade_checks(checks)
         if not any(value is not None for value in held):
             assert found is None
             continue
         assert found in LADDER
-        better = grade({name: None if value is None else True for name, value in checks.items()})
+        better = grade_checks({name: None if value is None else True for name, value in checks.items()})
         assert better == "A+"
         assert rung(found) >= rung(better)
 
@@ -168,12 +168,12 @@ def rung(letter: str | None) -> int:
 def test_one_more_check_that_holds_never_lowers_the_grade(checks: dict[str, bool | None]) -> None:
     for name, held in checks.items():
         if held is False:
-            assert rung(grade(checks | {name: True})) <= rung(grade(checks))
+            assert rung(grade_checks(checks | {name: True})) <= rung(grade_checks(checks))
 
 
 def test_nothing_held_is_an_f_and_checks_that_do_not_apply_count_neither_way() -> None:
-    assert grade(dict.fromkeys(CHECKS, False)) == "F"
-    assert grade({"a": True, "b": None}) == "A+"
+    assert grade_checks(dict.fromkeys(CHECKS, False)) == "F"
+    assert grade_checks({"a": True, "b": None}) == "A+"
 
 
 # --- title and summary ----------------------------------------------------------------------------

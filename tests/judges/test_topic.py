@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.offline.steps import steps
-from assay.judges.offline.tables import table
-from assay.judges.offline.topic import Card
+from assay.judges.offline.topic import Scorecard, measure_gaps
+from assay.resources import load_table
 from assay.types import Gap, Mark
 from tests.judges.make_turns import (
     DAY,
@@ -293,10 +292,10 @@ def test_any_turns_get_a_gap_per_step_with_evidence_and_a_probability(turns: Any
 @QUICK
 @given(any_turns(), st.lists(st.text(max_size=8), max_size=2))
 def test_every_sign_has_a_weight_and_every_weight_a_sign(turns: Any, branches: list[str]) -> None:
-    weights = table("topic", Card).signs
-    assert all(set(signs) == set(weights) for _, signs in steps(turns, branches))
+    weights = load_table("assay.judges.offline", "topic.toml", Scorecard).signs
+    assert all(set(signs) == set(weights) for _, signs in measure_gaps(turns, branches))
 
 
 def test_every_sign_says_something() -> None:
-    card = table("topic", Card)
+    card = load_table("assay.judges.offline", "topic.toml", Scorecard)
     assert all(sign.says and sign.weight for sign in card.signs.values())

@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.judges import offline
-from assay.judges.offline.tables import version
+from assay.resources import hash_parts
 from assay.sessions import speech
 
 JOBS = {"topic", "language", "rubric", "outcome"}
@@ -31,15 +31,15 @@ def test_every_job_has_a_short_version_of_its_own() -> None:
 def test_a_version_tells_code_table_and_phrases_apart() -> None:
     phrases = speech.version()
     known = [
-        version(1, "topic", phrases),
-        version(2, "topic", phrases),
-        version(1, "outcome", phrases),
-        version(1, "topic", phrases[::-1]),
-        version(1, "topic"),
-        version(1, "no table", phrases),
+        hash_parts("1", phrases, b"table"),
+        hash_parts("2", phrases, b"table"),
+        hash_parts("1", phrases, b"another"),
+        hash_parts("1", phrases[::-1], b"table"),
+        hash_parts("1", phrases),
+        hash_parts("1", "no table", phrases),
     ]
     assert len(set(known)) == len(known)
-    assert version(1, "topic", phrases) == known[0]
+    assert hash_parts("1", phrases, b"table") == known[0]
 
 
 Ask = Callable[[str, str], dict[str, str]]
@@ -69,7 +69,7 @@ def versions_with(tmp_path: Path) -> Ask:
         ("judges/offline/rubric.toml", "# another weight\n", {"rubric"}),
         ("judges/offline/outcome.toml", "# another weight\n", {"outcome"}),
         ("sessions/speech/en.toml", "# another phrase\n", JOBS),
-        ("judges/offline/tables.py", "", set()),
+        ("judges/offline/topic.py", "", set()),
     ],
     ids=["topic table", "rubric table", "outcome table", "phrases", "nothing"],
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from assay.judges.model.replies import SHAPES, schema
+from assay.judges.model.replies import SHAPES, build_schema
 from assay.llm import Question
 from assay.types import Clean
 from tests.llm.questions import ask, ask_many, question, to
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.outside
 
 def judging(job: str) -> Question:
     """A short question with a judge's own schema, as far as a small model comes to an end with it."""
-    small = json.dumps(bounded(json.loads(schema(job)))).encode()
+    small = json.dumps(bounded(json.loads(build_schema(job)))).encode()
     return question(job=job, task=Clean("Fill in the form."), schema=small, most_output=1_000)
 
 

@@ -152,11 +152,11 @@ def test_another_prompt_is_another_question(place: Place, monkeypatch: pytest.Mo
     talks(place.folder, 1)
     with ModelServer(agreeable) as service:
         place.score(place.config(service))
-        model_judge.version.cache_clear()
+        model_judge.hash_version.cache_clear()
         monkeypatch.setattr(model_judge, "CONTRACT", model_judge.CONTRACT + 1)
         place.score(place.config(service))
         monkeypatch.undo()
-        model_judge.version.cache_clear()
+        model_judge.hash_version.cache_clear()
     assert len(service.calls) == 8
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from assay.config import Boundaries
-from assay.judges.model import check
-from assay.judges.model.citing import squeezed, texts
+from assay.judges.citations import list_texts, squeeze_blanks
+from assay.judges.model import check_reply
 from assay.llm import Question, QuestionResult
 from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, owner_in, prompt_after, turns_in
 from assay.pipeline.judging import Judged
@@ -83,8 +83,8 @@ class Gullible:
 
     def believes(self, text: str) -> bool:
         """Whether the attacker's words got through to it."""
-        words = squeezed(defused(self.claims.quote))
-        return self.lost or (bool(words) and words in squeezed(text.replace("\n| ", "\n")))
+        words = squeeze_blanks(defused(self.claims.quote))
+        return self.lost or (bool(words) and words in squeeze_blanks(text.replace("\n| ", "\n")))
 
     def topic(self, text: str) -> dict[str, Any]:
         turns = later(text) if self.manner.cuts == "always" else []
@@ -130,7 +130,7 @@ def wished(case: Case) -> Iterator[dict[str, Any]]:
     last = len(case.turns) + (case.after is not None)
     turns = sorted({case.claims.turn, 1, 2, 3, last - 1, last})
     named = [(turn, case.claims.quote) for turn in turns]
-    shown = [(n, text) for n, turn in list(enumerate(case.turns, 1))[-3:] for text in texts(turn)]
+    shown = [(n, text) for n, turn in list(enumerate(case.turns, 1))[-3:] for text in list_texts(turn)]
     found = chain(named, ((n, line) for n, text in shown for line in telling(text)))
     for turn, quote in list(dict.fromkeys(found))[:MOST_CITED]:
         yield {"turn": turn, "quote": quote.encode("utf-8", "replace").decode()}
@@ -172,7 +172,7 @@ def terms(tokens: int = TOKENS, votes: int = 1) -> Terms:
 
 def answered(question: Question, text: str) -> QuestionResult:
     """As it is kept: what does not fit is trouble, and none of its words are kept."""
-    wrong = check(question, text)
+    wrong = check_reply(question, text)
     return QuestionResult(
         key=question.key,
         job=question.job,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from assay.judges.model import check
+from assay.judges.model import check_reply
 from assay.llm import Question, QuestionResult
 from assay.llm.client import ask_all
 from assay.testing.models import ModelServer
@@ -242,7 +242,7 @@ def over(backend: str, service: ModelServer) -> Answering:
                 questions,
                 at_once=4,
                 patience=Watch().patience(),
-                check=check,
+                check=check_reply,
                 budget=Purse(),
                 done=lambda one: done.update({one.key: one}),
             )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.judges.formula import FLOORS, goal_complete
+from assay.judges.criteria import FLOORS, is_goal_complete
 from assay.scores.prism import LADDER, exclusions, is_crushed, letter, score, waterfall, wilson
 from assay.types import Failure, Session
 from tests.make_sessions import QUICK, SESSIONS, SHUFFLED, missed, session_of
@@ -41,7 +41,7 @@ def test_a_session_is_crushed_when_all_four_facts_land(case: str, asked: dict[st
 @each_row(("above", "value"), [(-0.001, 0.0), (0.0, 100.0), (0.001, 100.0)], ids=["below", "at", "above"])
 def test_silence_crushes_from_the_floor_of_the_intent_on(intent: Any, above: float, value: float) -> None:
     confidence = FLOORS[intent] + above
-    done = goal_complete(intent, "silent", confidence, ())
+    done = is_goal_complete(intent, "silent", confidence, ())
     one = session_of(intent=intent, goal_complete=done, evidence="silent", confidence=confidence)
     assert score([one]).value == value
 
@@ -49,8 +49,8 @@ def test_silence_crushes_from_the_floor_of_the_intent_on(intent: Any, above: flo
 @each_row("intent", FLOORS)
 def test_explicit_evidence_needs_no_floor_and_a_failure_signal_beats_it(intent: Any) -> None:
     signal = Failure(kind="frustration", turn=3, quote="still broken")
-    assert goal_complete(intent, "explicit", 0.01, ())
-    assert not goal_complete(intent, "explicit", 0.99, (signal,))
+    assert is_goal_complete(intent, "explicit", 0.01, ())
+    assert not is_goal_complete(intent, "explicit", 0.99, (signal,))
 
 
 def test_the_floors_are_those_of_the_published_table() -> None:

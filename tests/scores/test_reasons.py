@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 
-from assay.judges.formula import FLOORS
+from assay.judges.criteria import FLOORS
 from assay.scores.prism import has_crushed
 from assay.scores.reasons import FAILURES, HABITS, REASONS, REMEDIES, TELLING, advice, obstacle_of, obstacles
 from assay.sessions.ending import BROKEN

@@ -39,7 +39,7 @@ class Rubrics:
     def __init__(self, config: Config, env: Mapping[str, str]) -> None:
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="judge")
         self.asker = self.pool.submit(connected, config, env).result()
-        self.name = f"{self.asker.model.backend} {self.asker.model.model} {trial.version(self.asker.model.model)}"
+        self.name = f"{self.asker.model.backend} {self.asker.model.model} {trial.hash_version(self.asker.model.model)}"
 
     def __call__(self, task: Task, folder: Path) -> float | None:
         return self.pool.submit(judged, self.asker, self.name, task, folder).result()
@@ -68,7 +68,7 @@ def judged(asker: Asker, name: str, task: Task, folder: Path) -> float | None:
     try:
         if answer is None:
             raise JudgeError(asker.closed or "the model gave no answer")
-        said = trial.mark(answer)
+        said = trial.read_mark(answer)
     except JudgeError as error:
         ruling = Ruling(score=None, rationale="", judge=name, version=asked.version, trouble=str(error))
     else:
@@ -88,7 +88,7 @@ def asked_of(model: str, task: Task, folder: Path) -> Question:
         "what it said at the end:",
         *quoted(redactor.text(text_of(folder / paths.OUT)) or "nothing", 0, MOST_SAID),
     ]
-    return trial.question(model, redactor.text(task.rubric), redactor.text(framed("one trial", body)))
+    return trial.build_question(model, redactor.text(task.rubric), redactor.text(framed("one trial", body)))
 
 
 def text_of(file: Path) -> str:

@@ -1,18 +1,19 @@
-"""What sessions are measured by, read from `criteria.toml`: the same for every judge."""
+"""What no judge may decide for itself: the criteria of `criteria.toml`, the grade, and when a goal is completed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from assay.types import Intent
+from assay.resources import hash_parts, load_table, read_resource
+from assay.types import EvidenceKind, Failure, Intent
 
 Ground = Literal["person", "check", "landing", "reply"]
 """What can show that a goal was completed."""
+Basis = Literal[Ground, "none"]
+"""The ground that a model names."""
 
 
 class Criterion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -25,8 +26,8 @@ class Criterion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     floor: float
 
 
-class Check(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One of the seven checks of how well it was asked for."""
+class RubricCheck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One of the seven checks of how well a session's goal was asked for."""
 
     pillar: str
     asks: str
@@ -34,57 +35,67 @@ class Check(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Criteria(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The whole file."""
+    """All that `criteria.toml` says."""
 
     version: int
     intents: dict[Intent, Criterion]
-    checks: dict[str, Check]
+    checks: dict[str, RubricCheck]
     grades: dict[str, float]
 
 
-@cache
-def source() -> bytes:
-    """The file as it is written."""
-    return files("assay.judges").joinpath("criteria.toml").read_bytes()
+def read_criteria() -> bytes:
+    """The criteria as they are written."""
+    return read_resource("assay.judges", "criteria.toml")
 
 
-@cache
-def criteria() -> Criteria:
-    """The file as it is read."""
-    return msgspec.toml.decode(source(), type=Criteria)
+def load_criteria() -> Criteria:
+    """The criteria of `criteria.toml`."""
+    return load_table("assay.judges", "criteria.toml", Criteria)
 
 
-FLOORS: dict[Intent, float] = {intent: one.floor for intent, one in criteria().intents.items()}
+FLOORS: dict[Intent, float] = {intent: one.floor for intent, one in load_criteria().intents.items()}
 """Confidence that silence needs."""
 GROUNDS: dict[Intent, frozenset[Ground]] = {
-    intent: frozenset(one.grounds) for intent, one in criteria().intents.items()
+    intent: frozenset(one.grounds) for intent, one in load_criteria().intents.items()
 }
 """What explicit evidence can stand on."""
-NOT_ASKED: dict[str, frozenset[Intent]] = {name: frozenset(one.not_asked) for name, one in criteria().checks.items()}
+NOT_ASKED: dict[str, frozenset[Intent]] = {
+    name: frozenset(one.not_asked) for name, one in load_criteria().checks.items()
+}
 """Checks that say nothing for an intent."""
+VERIFIED: frozenset[Intent] = frozenset({"bug_fix", "feature", "refactor"})
+"""Intents that nothing completes but a change, and that a check should show."""
 LOWEST = "F"
+LONGEST_TITLE, LONGEST_SUMMARY = 60, 240
 
 
-def asked_of(intent: Intent, checks: Mapping[str, bool | None]) -> dict[str, bool | None]:
+def select_checks(intent: Intent, checks: Mapping[str, bool | None]) -> dict[str, bool | None]:
     """The checks, with `None` for those that say nothing for the intent."""
     return {name: None if intent in NOT_ASKED[name] else value for name, value in checks.items()}
 
 
-def grade(checks: Mapping[str, bool | None]) -> str | None:
+def grade_checks(checks: Mapping[str, bool | None]) -> str | None:
     """A letter for the share of applicable checks that hold."""
     applicable = [value for value in checks.values() if value is not None]
     if not applicable:
         return None
     share = sum(applicable) / len(applicable)
-    return next((letter for letter, least in criteria().grades.items() if share >= least), LOWEST)
+    return next((letter for letter, least in load_criteria().grades.items() if share >= least), LOWEST)
 
 
 @cache
-def version(job: str) -> str:
+def hash_criteria(job: str) -> str:
     """Changes with the numbers that decide a job's answers whoever judges, and not with the sentences."""
-    known = criteria()
+    known = load_criteria()
     decides: dict[str, object] = {
         "rubric": ([(name, sorted(one.not_asked)) for name, one in known.checks.items()], list(known.grades.items())),
         "outcome": sorted(FLOORS.items()),
     }
-    return sha256(msgspec.json.encode(decides.get(job))).hexdigest()[:12]
+    return hash_parts(msgspec.json.encode(decides.get(job)))
+
+
+def is_goal_complete(intent: Intent, evidence: EvidenceKind, confidence: float, failures: Sequence[Failure]) -> bool:
+    """Whether a goal counts as completed: no failure signal, and explicit evidence or enough confidence in silence."""
+    if failures or evidence == "failure":
+        return False
+    return evidence == "explicit" or confidence >= FLOORS[intent]

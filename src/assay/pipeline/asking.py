@@ -222,7 +222,7 @@ class Asker:
             missing,
             at_once=self.settings.at_once,
             patience=Patience(self.settings.tries),
-            check=model_judge.check,
+            check=model_judge.check_reply,
             budget=self.purse,
             done=done,
         )
@@ -243,7 +243,7 @@ class Asker:
         """Collect batches that were handed over before, then hand over the rest."""
         left = {one.key: one for one in missing}
         run = QuestionRunner(
-            self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check, self.purse
+            self.model, self.settings.at_once, Patience(self.settings.tries), model_judge.check_reply, self.purse
         )
         for batch in self.store.answers.list_batches(self.model.backend):
             there = [left.pop(key) for key in batch.keys if key in left]

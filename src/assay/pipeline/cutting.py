@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from assay import facts, sessions
 from assay.config import Boundaries, Config
 from assay.facts import substance
+from assay.judges import Judge
 from assay.judges import model as model_judge
 from assay.llm import FINAL, Question, QuestionResult
 from assay.pipeline import reading
 from assay.pipeline.judging import (
     NO_GAPS,
     Asking,
-    Judge,
     Judged,
     hashed,
     input_of,

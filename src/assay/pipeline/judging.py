@@ -7,7 +7,7 @@ hash of these, the input, tells whether it must be judged at all.
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -15,14 +15,13 @@ from msgspec.structs import replace
 from assay import facts
 from assay.errors import BadInput, JudgeError
 from assay.facts.failures import Failures
-from assay.judges.model import citing
+from assay.judges import Judge, citations
 from assay.pipeline.work import ENCODE, prompts_at
 from assay.plugins import list_names, load_module
 from assay.scores.prism import is_crushed
 from assay.types import (
     Citation,
     EvidenceKind,
-    Failure,
     Gap,
     Intent,
     JudgeStatus,
@@ -32,7 +31,6 @@ from assay.types import (
     Reason,
     Row,
     RubricJudgement,
-    Stream,
     Turn,
 )
 
@@ -43,18 +41,6 @@ NO_RUBRIC = RubricJudgement(intent=None, checks={}, grade=None, title="", summar
 NO_OUTCOME = OutcomeJudgement(goal_complete=None, confidence=None, evidence=None)
 
 T = TypeVar("T")
-
-
-class Judge(Protocol):
-    """What a module of `judges` offers."""
-
-    def versions(self) -> dict[str, str]: ...
-    def topic(self, stream: Stream) -> tuple[Gap, ...]: ...
-    def language(self, turns: Sequence[Turn]) -> LanguageJudgement: ...
-    def rubric(self, turns: Sequence[Turn]) -> RubricJudgement: ...
-    def outcome(
-        self, turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None
-    ) -> OutcomeJudgement: ...
 
 
 @cache
@@ -242,7 +228,7 @@ def checked(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | No
 
 def stands(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
     """Whether a quote stands in the turn it names, as it was said or as a model was shown it."""
-    return stands_as_said(citation, turns, after) or citing.stands(citation, turns, after)
+    return stands_as_said(citation, turns, after) or citations.is_standing(citation, turns, after)
 
 
 def stands_as_said(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:

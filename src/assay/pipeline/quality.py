@@ -134,8 +134,8 @@ def judged_offline(subject: Subject, profile: Profile, config: Config, why: str 
         return silent(subject, profile, silence)
     turns = subject.read()
     rubric, outcome = by_offline(turns)
-    dimensions = offline.quality(turns, profile, rubric, outcome)
-    judge = Judge(name=OFFLINE, versions={"quality": offline.version()})
+    dimensions = offline.judge_quality(turns, profile, rubric, outcome)
+    judge = Judge(name=OFFLINE, versions={"quality": offline.hash_version()})
     found = quality(subject.session.id, profile, [Judged(dimensions=dimensions, own_tokens=1)], judge)
     return replace(found, fallback=why or None)
 
@@ -234,14 +234,14 @@ def piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: Terms) 
     if is_told := one.has_task and first is not None and first < one.first:
         shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
         places.insert(0, first + 1)
-    asks = asked.Asks(
+    asks = asked.ProfileQuestion(
         criteria=profiles.prompt_text(terms.profile),
         schema=profiles.schema(terms.profile),
-        part=asked.part(*at, is_told=is_told),
+        part=asked.describe_part(*at, is_told=is_told),
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
     material = terms.redactor.text(rendering.session(shown, None, room))
-    found = asked.question(terms.model, asks, material, signals_told(shown))
+    found = asked.build_question(terms.model, asks, material, signals_told(shown))
     return Piece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
 
 
@@ -330,7 +330,7 @@ def judged_by_model(
     chunks: list[Judged] = []
     for n, one in enumerate(made, 1):
         try:
-            dimensions = asked.dimensions(answers[one.question.key], profile, one.turns, one.places)
+            dimensions = asked.read_dimensions(answers[one.question.key], profile, one.turns, one.places)
         except JudgeError as error:
             why = f"chunk {n} of {len(made)}: {error}" if len(made) > 1 else str(error)
             return silent(subject, profile, why, judge, len(made))

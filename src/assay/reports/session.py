@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.judges.formula import FLOORS
+from assay.judges.criteria import FLOORS
 from assay.reports import later
 from assay.reports.safe import one_line, safe
 from assay.reports.scoreboard import section

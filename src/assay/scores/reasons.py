@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from assay.judges.formula import FLOORS
+from assay.judges.criteria import FLOORS
 from assay.scores.prism import has_crushed
 from assay.types import FailureKind, Intent, Row, Session
 

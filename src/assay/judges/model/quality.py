@@ -1,18 +1,17 @@
 """The quality judge: all dimensions of a profile in one question, each read with the evidence that stands."""
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from assay.errors import JudgeError
-from assay.judges.model.citing import standing
-from assay.judges.model.plain import plain
-from assay.judges.model.replies import OffSchema, Quoted, loaded
+from assay.judges.citations import sanitize_reply, select_standing
+from assay.judges.model.prompt_files import load_prompt, render_system, render_task
+from assay.judges.model.replies import QuotedTurn, UnusableReply, parse_json_object
 from assay.judges.model.suspicious import is_suspicious
-from assay.judges.model.wording import system, task, wording
 from assay.llm import Question, QuestionResult
+from assay.resources import hash_parts
 from assay.sessions import rendering
 from assay.types import Clean, Turn
 from assay.types.quality import Dimension, Profile, Scale
@@ -28,7 +27,7 @@ UNQUOTED = "none of the words it rests on stand in the transcript"
 NOTHING = "the judge found nothing in the record that bears on it"
 
 
-class Asks(msgspec.Struct, frozen=True, kw_only=True):
+class ProfileQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """What a profile comes to in a question: criteria in words, the schema of the reply, and which part is shown."""
 
     criteria: str
@@ -36,99 +35,99 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True):
     part: str = WHOLE
 
 
-def question(model: str, asks: Asks, material: Clean, signals: str) -> Question:
+def build_question(model: str, asks: ProfileQuestion, material: Clean, signals: str) -> Question:
     """What is asked of one chunk."""
     return Question(
         job=JOB,
-        version=version(model, asks),
+        version=hash_version(model, asks),
         model=model,
-        system=system(),
+        system=render_system(),
         material=material,
-        task=task(JOB, part=asks.part, criteria=asks.criteria, signals=signals),
+        task=render_task(JOB, part=asks.part, criteria=asks.criteria, signals=signals),
         schema=asks.schema,
-        most_output=wording(JOB).head.most_output,
+        most_output=load_prompt(JOB).head.most_output,
     )
 
 
-def part(n: int, of: int, *, is_told: bool) -> str:
+def describe_part(n: int, of: int, *, is_told: bool) -> str:
     """Which part of a session a model is shown, and whether the first request stands in front of it."""
     return WHOLE if of == 1 else PART.format(n=n, of=of, told=TOLD if is_told else "")
 
 
-def version(model: str, asks: Asks) -> str:
+def hash_version(model: str, asks: ProfileQuestion) -> str:
     """A short hash of all that decides the answers."""
-    whole = (wording(JOB).source, wording("system").source, asks.criteria.encode(), asks.schema, model.encode())
-    return sha256(b"\0".join((*whole, f"{CONTRACT} {rendering.VERSION}".encode()))).hexdigest()[:12]
+    whole = (load_prompt(JOB).source, load_prompt("system").source, asks.criteria, asks.schema, model)
+    return hash_parts(*whole, f"{CONTRACT} {rendering.VERSION}")
 
 
 # --- replies ------------------------------------------------------------------------------------
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DimensionReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model says of one dimension."""
 
-    evidence: list[Quoted]
+    evidence: list[QuotedTurn]
     rationale: str
     score: float | None
 
 
-def check(question: Question, text: str) -> str:
+def check_reply(question: Question, text: str) -> str:
     """What is wrong with a reply, in a line the model can act on; nothing if it can be used."""
     try:
-        said = read(text)
-    except OffSchema as error:
+        said = parse_reply(text)
+    except UnusableReply as error:
         return str(error)
     wanted = msgspec.json.decode(question.schema)["properties"]
     if set(said) != set(wanted):
         return f"the object must have exactly these properties: {', '.join(wanted)}"
-    faults = (fault(name, said[name], wanted[name]) for name in wanted)
+    faults = (find_fault(name, said[name], wanted[name]) for name in wanted)
     return next((why for why in faults if why), "")
 
 
-def fault(name: str, said: Said, wanted: Mapping[str, Any]) -> str:
+def find_fault(name: str, said: DimensionReply, wanted: Mapping[str, Any]) -> str:
     """What is wrong with one dimension; categories are those that the schema lists."""
     if len(said.evidence) > MOST_CITED:
         return f"{name} has far too many citations"
     if said.score is None:
         return ""
-    if values := menu(wanted):
+    if values := list_allowed_scores(wanted):
         told = ", ".join(map(str, values))
         return "" if said.score in values else f"`score` of {name} must be null or one of {told}"
     return "" if 0 <= said.score <= 1 else f"`score` of {name} must be null or a number from 0 to 1"
 
 
-def menu(wanted: Mapping[str, Any]) -> list[float]:
+def list_allowed_scores(wanted: Mapping[str, Any]) -> list[float]:
     """The values that a category may have; none for a number."""
     score = wanted["properties"]["score"]
     return [value for one in (score, *score.get("anyOf", [])) for value in one.get("enum", []) if value is not None]
 
 
-def read(text: str) -> dict[str, Said]:
+def parse_reply(text: str) -> dict[str, DimensionReply]:
     """The reply as a whole."""
     try:
-        return msgspec.convert(loaded(text), dict[str, Said])
+        return msgspec.convert(parse_json_object(text), dict[str, DimensionReply])
     except msgspec.ValidationError:
-        raise OffSchema(
+        raise UnusableReply(
             "each dimension must be an object with evidence (a list of turn and quote), rationale (text) and score"
         ) from None
 
 
-def dimensions(
+def read_dimensions(
     answer: QuestionResult, profile: Profile, turns: Sequence[Turn], places: Sequence[int]
 ) -> dict[str, Dimension]:
     """What was said of each dimension; `places` are the session's numbers of the turns that were shown."""
     if answer.trouble:
         raise JudgeError(answer.why or answer.trouble)
-    said = read(answer.text)
-    return {scale.name: dimension(scale, said[scale.name], turns, places) for scale in profile.dimensions}
+    said = parse_reply(answer.text)
+    return {scale.name: build_dimension(scale, said[scale.name], turns, places) for scale in profile.dimensions}
 
 
-def dimension(scale: Scale, said: Said, turns: Sequence[Turn], places: Sequence[int]) -> Dimension:
+def build_dimension(scale: Scale, said: DimensionReply, turns: Sequence[Turn], places: Sequence[int]) -> Dimension:
     """One dimension; without a quote that stands it is ungraded."""
-    rationale = plain(said.rationale)
+    rationale = sanitize_reply(said.rationale)
     if said.score is None:
         return Dimension(score=None, label=None, evidence=[], rationale=rationale, ungraded=NOTHING)
-    cited = [one for one in standing(said.evidence, turns, None) if not is_suspicious(one.quote)]
+    cited = [one for one in select_standing(said.evidence, turns, None) if not is_suspicious(one.quote)]
     if not cited:
         return Dimension(score=None, label=None, evidence=[], rationale=rationale, ungraded=UNQUOTED)
     evidence = [msgspec.structs.replace(one, turn=places[one.turn - 1]) for one in cited]

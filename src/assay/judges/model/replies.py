@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from assay.errors import JudgeError
+from assay.judges.criteria import Basis
 from assay.types import EvidenceKind, Intent
 
 LONGEST = 40_000
@@ -18,41 +19,40 @@ FENCED = re.compile(r"\A```(?:json|JSON)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 PLACE = re.compile(r" - at `\$\.?([\w.\[\]]+)`\Z")
 MISSING = re.compile(r"missing required field `(\w+)`")
 
-Basis = Literal["person", "check", "landing", "reply", "none"]
 Share = Annotated[float, Meta(description="from 0 to 1")]
 Number = Annotated[int, Meta(description="number of a turn, from 1")]
-T = TypeVar("T", bound="Said")
+T = TypeVar("T", bound="Reply")
 
 
-class OffSchema(JudgeError):
+class UnusableReply(JudgeError):
     """A reply that can't be used; the message is ours alone, for it goes back to the model."""
 
 
-class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model replies: every field required, nothing else allowed."""
 
 
-class Quoted(Said, frozen=True):
+class QuotedTurn(Reply, frozen=True):
     turn: Number
     quote: Annotated[str, Meta(description="exact words of that turn")]
 
 
-class Shift(Said, frozen=True):
+class TopicShift(Reply, frozen=True):
     turn: Number
     reason: str
     confidence: Share
 
 
-class Topics(Said, frozen=True):
-    shifts: list[Shift]
+class TopicsReply(Reply, frozen=True):
+    shifts: list[TopicShift]
 
 
-class Languages(Said, frozen=True):
+class LanguagesReply(Reply, frozen=True):
     natural: Annotated[str | None, Meta(description="ISO 639-1 code in lower case")]
     programming: str | None
 
 
-class Checks(Said, frozen=True):
+class ChecksReply(Reply, frozen=True):
     goal_explicit: bool | None
     scope_bounded: bool | None
     references_concrete: bool | None
@@ -62,16 +62,16 @@ class Checks(Said, frozen=True):
     plan_first: bool | None
 
 
-class Rubric(Said, frozen=True):
+class RubricReply(Reply, frozen=True):
     rationale: str
     intent: Literal[Intent, "none"]
-    checks: Checks
+    checks: ChecksReply
     title: Annotated[str, Meta(description="at most 60 characters")]
     summary: Annotated[str, Meta(description="at most 240 characters")]
-    citations: list[Quoted]
+    citations: list[QuotedTurn]
 
 
-class Outcome(Said, frozen=True):
+class OutcomeReply(Reply, frozen=True):
     rationale: Annotated[
         str,
         Meta(description='ends with "Therefore the goal was completed." or "Therefore the goal was not completed."'),
@@ -80,38 +80,43 @@ class Outcome(Said, frozen=True):
     confidence: Annotated[float, Meta(description="probability that the goal was completed, from 0 to 1")]
     evidence: EvidenceKind
     basis: Basis
-    citations: list[Quoted]
+    citations: list[QuotedTurn]
 
 
-SHAPES: dict[str, type[Said]] = {"topic": Topics, "language": Languages, "rubric": Rubric, "outcome": Outcome}
+SHAPES: dict[str, type[Reply]] = {
+    "topic": TopicsReply,
+    "language": LanguagesReply,
+    "rubric": RubricReply,
+    "outcome": OutcomeReply,
+}
 
 
 # --- schema -----------------------------------------------------------------------------------
 
 
 @cache
-def schema(job: str) -> bytes:
+def build_schema(job: str) -> bytes:
     """JSON Schema of a job's reply, as all strict modes take it: no references, no bounds, nothing optional."""
     whole = msgspec.json.schema(SHAPES[job])
-    return json.dumps(inlined(whole, whole.get("$defs", {}))).encode()
+    return json.dumps(inline_references(whole, whole.get("$defs", {}))).encode()
 
 
-def inlined(part: Any, named: dict[str, Any]) -> Any:
+def inline_references(part: Any, named: dict[str, Any]) -> Any:
     """The schema with each reference replaced by what it names."""
     if isinstance(part, list):
-        return [inlined(one, named) for one in part]
+        return [inline_references(one, named) for one in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:
-        return inlined(
+        return inline_references(
             {**named[part["$ref"].rpartition("/")[2]], **{k: v for k, v in part.items() if k != "$ref"}}, named
         )
     is_object = "properties" in part
     kind = {"type": "string"} if "enum" in part else {}
     return kind | {
-        key: {name: inlined(one, named) for name, one in value.items()}
+        key: {name: inline_references(one, named) for name, one in value.items()}
         if key == "properties"
-        else inlined(value, named)
+        else inline_references(value, named)
         for key, value in part.items()
         if key != "$defs" and not (is_object and key == "title")
     }
@@ -120,55 +125,59 @@ def inlined(part: Any, named: dict[str, Any]) -> Any:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read(text: str, shape: type[T]) -> T:
+def parse_reply(text: str, shape: type[T]) -> T:
     """The reply as a value: one JSON object and nothing beside it, so that no verdict is picked out of other words."""
     try:
-        return msgspec.convert(loaded(text), shape, strict=True)
+        return msgspec.convert(parse_json_object(text), shape, strict=True)
     except msgspec.ValidationError as error:
-        raise OffSchema(said_plainly(str(error))) from None
+        raise UnusableReply(describe_error(str(error))) from None
 
 
-def loaded(text: str) -> dict[str, Any]:
+def parse_json_object(text: str) -> dict[str, Any]:
     """The one JSON object that the whole text is."""
     whole = text.strip()
     if len(whole) > LONGEST:
-        raise OffSchema("the reply is far too long")
+        raise UnusableReply("the reply is far too long")
     if found := FENCED.match(whole):
         whole = found[1].strip()
     if not whole.startswith("{"):
-        raise OffSchema("the reply must be one JSON object and nothing else")
+        raise UnusableReply("the reply must be one JSON object and nothing else")
     try:
         made: dict[str, Any] = json.loads(
-            whole, object_pairs_hook=once, parse_constant=no_number, parse_float=finite, parse_int=short
+            whole,
+            object_pairs_hook=reject_twin_keys,
+            parse_constant=reject_number,
+            parse_float=parse_finite,
+            parse_int=parse_short,
         )
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            raise OffSchema("something stands behind the JSON object; reply with the object alone") from None
-        raise OffSchema("the reply is not valid JSON, or was cut off") from None
+            raise UnusableReply("something stands behind the JSON object; reply with the object alone") from None
+        raise UnusableReply("the reply is not valid JSON, or was cut off") from None
     except RecursionError:
-        raise OffSchema("the reply is nested far too deep") from None
+        raise UnusableReply("the reply is nested far too deep") from None
     return made
 
 
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def reject_twin_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made := dict(pairs)) != len(pairs):
-        raise OffSchema("a key stands twice in one object")
+        raise UnusableReply("a key stands twice in one object")
     return made
 
 
-def no_number(_: str) -> NoReturn:
-    raise OffSchema("NaN and Infinity are no numbers here")
+def reject_number(_: str) -> NoReturn:
+    raise UnusableReply("NaN and Infinity are no numbers here")
 
 
-def finite(digits: str) -> float:
-    return number if isfinite(number := float(digits)) else no_number(digits)
+def parse_finite(digits: str) -> float:
+    return number if isfinite(number := float(digits)) else reject_number(digits)
 
 
-def short(digits: str) -> int:
-    return int(digits) if len(digits) <= 9 else no_number(digits)
+def parse_short(digits: str) -> int:
+    return int(digits) if len(digits) <= 9 else reject_number(digits)
 
 
-def said_plainly(error: str) -> str:
+def describe_error(error: str) -> str:
     """What is wrong, without a word of the reply itself: that may be a transcript's."""
     found = PLACE.search(error)
     place = f"`{found[1]}`" if found else "the object"

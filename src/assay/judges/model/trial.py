@@ -1,16 +1,16 @@
 """The judge of trials: how well a result meets the rubric of its task."""
 
-from hashlib import sha256
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from assay.errors import JudgeError
-from assay.judges.model.plain import plain
-from assay.judges.model.replies import OffSchema, Said, inlined, read
-from assay.judges.model.wording import system, task, wording
+from assay.judges.citations import sanitize_reply
+from assay.judges.model.prompt_files import load_prompt, render_system, render_task
+from assay.judges.model.replies import Reply, UnusableReply, inline_references, parse_reply
 from assay.llm import Question, QuestionResult
+from assay.resources import hash_parts
 from assay.types import Clean
 
 JOB = "trial"
@@ -18,52 +18,52 @@ CONTRACT = 1
 """Raised when replies are read in another way."""
 
 
-class Mark(Said, frozen=True):
+class TrialMark(Reply, frozen=True):
     """What a model says of a trial."""
 
     rationale: str
     score: Annotated[float, Meta(description="from 0 to 1")]
 
 
-SCHEMA = msgspec.json.encode(inlined(whole := msgspec.json.schema(Mark), whole["$defs"]))
+SCHEMA = msgspec.json.encode(inline_references(whole := msgspec.json.schema(TrialMark), whole["$defs"]))
 
 
-def question(model: str, rubric: Clean, material: Clean) -> Question:
+def build_question(model: str, rubric: Clean, material: Clean) -> Question:
     """What is asked of one trial."""
     return Question(
         job=JOB,
-        version=version(model),
+        version=hash_version(model),
         model=model,
-        system=system(),
+        system=render_system(),
         material=material,
-        task=task(JOB, rubric=rubric),
+        task=render_task(JOB, rubric=rubric),
         schema=SCHEMA,
-        most_output=wording(JOB).head.most_output,
+        most_output=load_prompt(JOB).head.most_output,
     )
 
 
-def version(model: str) -> str:
+def hash_version(model: str) -> str:
     """A short hash of all that decides the answers."""
-    whole = (wording(JOB).source, wording("system").source, SCHEMA, model.encode(), str(CONTRACT).encode())
-    return sha256(b"\0".join(whole)).hexdigest()[:12]
+    whole = (load_prompt(JOB).source, load_prompt("system").source, SCHEMA, model, str(CONTRACT))
+    return hash_parts(*whole)
 
 
-def check(text: str) -> str:
+def check_reply(text: str) -> str:
     """What is wrong with a reply, in a line the model can act on; nothing if it can be used."""
     try:
-        said = read(text, Mark)
-    except OffSchema as error:
+        said = parse_reply(text, TrialMark)
+    except UnusableReply as error:
         return str(error)
     if not said.rationale.strip():
         return "`rationale` must not be empty"
     return "" if 0 <= said.score <= 1 else "`score` must be from 0 to 1"
 
 
-def mark(asked: QuestionResult) -> Mark:
+def read_mark(asked: QuestionResult) -> TrialMark:
     """What was answered; raises `JudgeError` where nothing was that can be used."""
     if asked.trouble:
         raise JudgeError(asked.why or asked.trouble)
-    if wrong := check(asked.text):
-        raise OffSchema(wrong)
-    said = read(asked.text, Mark)
-    return Mark(rationale=plain(said.rationale), score=said.score)
+    if wrong := check_reply(asked.text):
+        raise UnusableReply(wrong)
+    said = parse_reply(asked.text, TrialMark)
+    return TrialMark(rationale=sanitize_reply(said.rationale), score=said.score)

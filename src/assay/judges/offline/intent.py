@@ -6,10 +6,9 @@ from typing import get_args
 
 from msgspec import Struct
 
-from assay.judges.offline.naming import named_things
-from assay.judges.offline.steps import QUESTION, is_bare, view_of_words
-from assay.judges.offline.story import DOCUMENT
-from assay.judges.offline.tables import table
+from assay.judges.offline.topic import QUESTION, find_content_words, is_bare
+from assay.judges.timeline import DOCUMENT
+from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, is_mutating, made_edits
 from assay.sessions.ending import BROKEN, ending
@@ -48,27 +47,34 @@ NEGATION = re.compile(
 )
 NAME_WORD = re.compile(r"[A-Za-z]+")
 HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
+COMMIT_MESSAGE = re.compile(
+    r"""git commit\b[^\n]{0,300}?-\w{0,9}m\s*"""
+    r"""(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))"""
+)
+TITLE = re.compile(r"""gh pr create\b[^\n]{0,900}?--title[ =](?P<quote>["'])(?P<plain>[^"'\n]+)""")
+BRANCH = re.compile(r"git (?:checkout -[bB]|switch -[cC]) (?P<plain>[\w./-]+)")
+NAMED = (("commit_name", COMMIT_MESSAGE), ("pull_request_name", TITLE), ("branch_name", BRANCH))
 
 
-class Places(Struct, frozen=True):
+class PhrasePlaces(Struct, frozen=True):
     opening: float
     inside: float
 
 
-class Phrases(Struct, frozen=True):
+class PhraseWeights(Struct, frozen=True):
     prompts: list[float]
     first: float
     later: float
-    intents: dict[Intent, Places]
+    intents: dict[Intent, PhrasePlaces]
     about: dict[Intent, float]
 
 
-class Replies(Struct, frozen=True):
+class ReplyWeights(Struct, frozen=True):
     first: float
     last: float
 
 
-class Names(Struct, frozen=True):
+class NameWeights(Struct, frozen=True):
     commit: float
     pull_request: float
     branch: float
@@ -76,15 +82,15 @@ class Names(Struct, frozen=True):
     words: dict[Intent, list[str]]
 
 
-class Weights(Struct, frozen=True):
+class RubricWeights(Struct, frozen=True):
     version: int
-    phrases: Phrases
-    replies: Replies
+    phrases: PhraseWeights
+    replies: ReplyWeights
     signs: dict[str, dict[Intent, float]]
-    names: Names
+    names: NameWeights
 
 
-class Piece(Struct, frozen=True):
+class IntentEvidence(Struct, frozen=True):
     """What one piece of evidence adds to the intents."""
 
     kind: str
@@ -93,9 +99,9 @@ class Piece(Struct, frozen=True):
     adds: dict[Intent, float]
 
 
-def decide(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
+def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
     """The intent with most evidence, and the evidence for it; `None` where nobody asked for anything."""
-    weights = table("rubric", Weights)
+    weights = load_table("assay.judges.offline", "rubric.toml", RubricWeights)
     if not has_goal(turns):
         return None, []
     pieces = [
@@ -130,12 +136,12 @@ def is_small_talk(prompt: Prompt) -> bool:
         prompt.kind == "typed"
         and not prompt.text.startswith("/")
         and not prompt.images
-        and is_bare(said, view_of_words(said))
+        and is_bare(said, find_content_words(said))
         and not any(kind.startswith("asks.") for kind in said.heard)
     )
 
 
-def substantive(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
+def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
     """The first prompts that ask for something, with their turns' numbers: no go-ahead, chore or complaint."""
     asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt]
     kept: list[tuple[int, Prompt]] = []
@@ -147,48 +153,48 @@ def substantive(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
             continue
         kept.append((n, prompt))
     if any(made_edits(call) for call in all_calls(turns)):
-        begins = next((place for place, (_, prompt) in enumerate(kept) if wants_change(prompt)), 0)
+        begins = next((place for place, (_, prompt) in enumerate(kept) if is_change_request(prompt)), 0)
         kept = kept[begins:]
     return kept[:3] or asked[:1]
 
 
-def wants_change(prompt: Prompt) -> bool:
+def is_change_request(prompt: Prompt) -> bool:
     """Whether it asks for more than an answer, or tells of a defect."""
-    said = speech.read(headline(prompt))
+    said = speech.read(pick_headline(prompt))
     asks = any(heard.word <= OPENING for intent in REQUESTS for heard in said.heard.get(f"asks.{intent}", ()))
-    return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not asks_question(said)
+    return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not find_question(said)
 
 
-def from_prompts(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """What the person asked for, in words and form."""
-    for place, (n, prompt) in enumerate(substantive(turns)):
+    for place, (n, prompt) in enumerate(select_requests(turns)):
         share = weights.phrases.prompts[place]
-        text = headline(prompt)
+        text = pick_headline(prompt)
         said = speech.read(text)
-        yield from phrase_pieces(said, n, share, weights, is_later=place > 0)
+        yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
-                yield Piece("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
+                yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
         if prompt.kind == "command" or prompt.text.startswith("/"):
-            yield from name_pieces(
+            yield from weigh_name(
                 "command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights
             )
         signs = {
             "pasted_error": PASTED_ERROR.search(prompt.text[:8_000]),
-            "asks_question": asks_question(said),
-            "says_not": None if asks_question(said) else NEGATION.search(said.text),
+            "asks_question": find_question(said),
+            "says_not": None if find_question(said) else NEGATION.search(said.text),
             "names_pull_request": PULL_REQUEST.search(prompt.text[:2_000]),
             "names_issue": ISSUE.search(prompt.text[:2_000]),
         }
         for kind, found in signs.items():
             if found:
                 adds = {intent: value * share for intent, value in weights.signs[kind].items()}
-                yield Piece(kind, n, line_around(found), adds)
+                yield IntentEvidence(kind, n, quote_line(found), adds)
         if prompt.kind == "plan":
-            yield Piece("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
+            yield IntentEvidence("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
 
 
-def asks_question(said: speech.Said) -> re.Match[str] | None:
+def find_question(said: speech.Said) -> re.Match[str] | None:
     """Ends with a question that is no polite request."""
     last = [part for part in SENTENCE.split(said.text[-400:]) if part.strip()]
     if not last or any(f"asks.{intent}" in speech.read(last[-1]).heard for intent in REQUESTS):
@@ -196,7 +202,7 @@ def asks_question(said: speech.Said) -> re.Match[str] | None:
     return QUESTION.search(said.text[-300:])
 
 
-def headline(prompt: Prompt) -> str:
+def pick_headline(prompt: Prompt) -> str:
     """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
     if prompt.kind == "plan":
         return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
@@ -204,7 +210,9 @@ def headline(prompt: Prompt) -> str:
     return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
 
 
-def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights, *, is_later: bool) -> Iterator[Piece]:
+def weigh_phrases(
+    said: speech.Said, n: int, share: float, weights: RubricWeights, *, is_later: bool
+) -> Iterator[IntentEvidence]:
     """Phrases of each intent; the very first weighs most. A later question asks about the work, it is not the goal."""
     rules = weights.phrases
     heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
@@ -215,27 +223,27 @@ def phrase_pieces(said: speech.Said, n: int, share: float, weights: Weights, *, 
     for intent in INTENTS:
         mine = sorted(
             (one for one, whose in heard if whose == intent),
-            key=lambda one: (not opens(said, one), one.sentence >= FIRST_SENTENCES, one.start),
+            key=lambda one: (not is_opening(said, one), one.sentence >= FIRST_SENTENCES, one.start),
         )
         if not mine or (is_later and intent == "question"):
             continue
         places = rules.intents[intent]
         value = sum(
-            (places.opening if opens(said, one) else places.inside)
+            (places.opening if is_opening(said, one) else places.inside)
             * (1.0 if one.sentence < FIRST_SENTENCES else rules.later)
             for one in mine[:2]
         )
         if intent in at_first:
             value += rules.first / len(at_first)
-        yield Piece("asked_for", n, mine[0].phrase, {intent: value * share})
+        yield IntentEvidence("asked_for", n, mine[0].phrase, {intent: value * share})
 
 
-def opens(said: speech.Said, heard: speech.Heard) -> bool:
+def is_opening(said: speech.Said, heard: speech.Heard) -> bool:
     """Whether a phrase stands where requests stand: at the beginning, or anywhere where verbs come last."""
     return said.is_unspaced or heard.word <= OPENING
 
 
-def from_replies(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+def from_replies(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """What the agent says it is about to do, and what it says it did."""
     replies = [(n, reply) for n, turn in enumerate(turns, 1) for reply in turn.replies[:1] + turn.replies[-1:]]
     if not replies:
@@ -245,24 +253,24 @@ def from_replies(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
         for intent in INTENTS:
             heard = said.heard.get(f"asks.{intent}", ())
             if heard:
-                yield Piece(
+                yield IntentEvidence(
                     "agent_names_it", n, heard[0].phrase, {intent: weight * weights.phrases.intents[intent].opening}
                 )
 
 
-def from_work(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+def from_work(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """What was done: nothing, little, much; to documents or code; a plan or a build."""
     calls = list(all_calls(turns))
     edits = [edit for call in calls for edit in made_edits(call)]
     is_cut_short = ending(turns).kind in BROKEN or was_dropped(turns) or was_asked_for(turns)
     for kind in (
-        *reading_signs(calls, is_cut_short),
-        *plan_signs(calls),
-        *(size_signs(edits) if edits else ()),
-        *check_signs(calls),
-        *telling_signs(turns, edits),
+        *find_reading_signs(calls, is_cut_short),
+        *find_plan_signs(calls),
+        *(find_size_signs(edits) if edits else ()),
+        *find_check_signs(calls),
+        *find_telling_signs(turns, edits),
     ):
-        yield Piece(kind, len(turns), "", weights.signs[kind])
+        yield IntentEvidence(kind, len(turns), "", weights.signs[kind])
 
 
 def was_dropped(turns: Sequence[Turn]) -> bool:
@@ -273,22 +281,22 @@ def was_dropped(turns: Sequence[Turn]) -> bool:
 
 def was_asked_for(turns: Sequence[Turn]) -> bool:
     """A change was asked for in so many words: that none was made says nothing of the wish."""
-    prompts = [prompt for _, prompt in substantive(turns)]
-    said = speech.read(headline(prompts[0])) if prompts else None
-    if said is None or asks_question(said):
+    prompts = [prompt for _, prompt in select_requests(turns)]
+    said = speech.read(pick_headline(prompts[0])) if prompts else None
+    if said is None or find_question(said):
         return False
     return any(
         heard.word == 0 and not heard.sentence for intent in CHANGES for heard in said.heard.get(f"asks.{intent}", ())
     )
 
 
-def telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
+def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
     """What the words mean in the light of what was done."""
-    prompts = [prompt for _, prompt in substantive(turns)]
-    said = speech.read(headline(prompts[0])) if prompts else None
+    prompts = [prompt for _, prompt in select_requests(turns)]
+    said = speech.read(pick_headline(prompts[0])) if prompts else None
     if said is None or not edits:
         return
-    is_told = prompts[0].kind == "typed" and not asks_for_change(said) and not said.first("wants", "adds")
+    is_told = prompts[0].kind == "typed" and not has_change_request(said) and not said.first("wants", "adds")
     if is_told and sum(edit.added + edit.removed for edit in edits) < LARGE_LINES and not QUESTION.search(said.text):
         yield "tells_a_problem"
     later = [speech.read(turn.prompt.text) for turn in turns[1:] if turn.prompt]
@@ -298,12 +306,12 @@ def telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
         yield "planned_on_paper"
 
 
-def asks_for_change(said: speech.Said) -> bool:
+def has_change_request(said: speech.Said) -> bool:
     """A verb that asks to make, change or look at something stands in it."""
     return any(f"asks.{intent}" in said.heard for intent in REQUESTS)
 
 
-def reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:
+def find_reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:
     """Whether anything was changed; a session that was cut short tells nothing by what it did not do."""
     reads = sum(call.kind in READING or (call.kind == "shell" and not is_mutating(call)) for call in calls)
     if any(is_mutating(call) for call in calls):
@@ -316,7 +324,7 @@ def reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:
             yield "much_read"
 
 
-def plan_signs(calls: list[Call]) -> Iterator[str]:
+def find_plan_signs(calls: list[Call]) -> Iterator[str]:
     plans = [n for n, call in enumerate(calls) if call.kind == "plan"]
     if plans:
         yield "plan_mode"
@@ -324,7 +332,7 @@ def plan_signs(calls: list[Call]) -> Iterator[str]:
             yield "plan_never_built"
 
 
-def size_signs(edits: list[Edit]) -> Iterator[str]:
+def find_size_signs(edits: list[Edit]) -> Iterator[str]:
     """How large the change is, tests and documents apart, and what it is made of."""
     code = [edit for edit in edits if not DOCUMENT.search(edit.path) and not TESTS.search(edit.path)]
     added, removed = sum(edit.added for edit in code), sum(edit.removed for edit in code)
@@ -347,24 +355,24 @@ def size_signs(edits: list[Edit]) -> Iterator[str]:
             yield "plan_document"
 
 
-def check_signs(calls: list[Call]) -> Iterator[str]:
+def find_check_signs(calls: list[Call]) -> Iterator[str]:
     outcomes = [run.outcome for call in calls for run in call.runs if run.purpose == "test" and run.outcome]
     if "failed" in outcomes and outcomes[-1] == "passed":
         yield "failing_then_passing"
 
 
-def from_names(turns: Sequence[Turn], weights: Weights) -> Iterator[Piece]:
+def from_names(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """How the first commit, pull request and branch are named."""
     rules = weights.names
     weight = {"commit_name": rules.commit, "pull_request_name": rules.pull_request, "branch_name": rules.branch}
     found: set[str] = set()
-    for kind, n, named in named_things(turns):
+    for kind, n, named in find_names(turns):
         if kind not in found:
             found.add(kind)
-            yield from name_pieces(kind, n, named, weight[kind], weights)
+            yield from weigh_name(kind, n, named, weight[kind], weights)
 
 
-def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) -> Iterator[Piece]:
+def weigh_name(kind: str, n: int, named: str, weight: float, weights: RubricWeights) -> Iterator[IntentEvidence]:
     """The first word of a name that tells an intent."""
     words = [word.lower() for word in NAME_WORD.findall(named)[:6]]
     for place, word in enumerate(words):
@@ -372,13 +380,30 @@ def name_pieces(kind: str, n: int, named: str, weight: float, weights: Weights) 
         if intents:
             is_label = kind == "command_name" or (place == 0 and LABELLED.match(named))
             share = 1.0 if is_label else weights.names.unlabelled
-            yield Piece(kind, n, named[:QUOTE], {intent: weight * share / len(intents) for intent in intents})
+            yield IntentEvidence(kind, n, named[:QUOTE], {intent: weight * share / len(intents) for intent in intents})
             return
 
 
-def line_around(found: re.Match[str]) -> str:
+def quote_line(found: re.Match[str]) -> str:
     """The line in which something was found."""
     text = found.string
     start = text.rfind("\n", 0, found.start()) + 1
     end = text.find("\n", found.end())
     return text[start : end if end >= 0 else len(text)].strip()[:QUOTE]
+
+
+def find_names(turns: Sequence[Turn]) -> Iterator[tuple[str, int, str]]:
+    """Commits, pull requests and branches with the turn and the name they were given."""
+    for n, turn in enumerate(turns, 1):
+        for call in turn.calls:
+            if call.command and call.status in ("ok", "error", "open"):
+                for kind, pattern in NAMED:
+                    if match := pattern.search(call.command):
+                        yield kind, n, match["plain"] or match.groupdict().get("heredoc") or ""
+
+
+def find_work_titles(turns: Sequence[Turn]) -> Iterator[str]:
+    """What pull requests, else commits are called."""
+    things = list(find_names(turns))
+    for wanted in ("pull_request_name", "commit_name"):
+        yield from (named for kind, _, named in things if kind == wanted and named)

@@ -23,10 +23,10 @@ def language(turns: Sequence[Turn]) -> LanguageJudgement:
         if turn.prompt and turn.prompt.kind not in ("plan", "shell")
     ]
     lines = languages.fact(turns).programming_languages
-    return LanguageJudgement(natural=natural("\n".join(said)[:20_000]), programming=next(iter(lines), None))
+    return LanguageJudgement(natural=detect_language("\n".join(said)[:20_000]), programming=next(iter(lines), None))
 
 
-def natural(text: str) -> str | None:
+def detect_language(text: str) -> str | None:
     """The language of a text."""
     letters = len(LETTER.findall(text))
     if not letters:

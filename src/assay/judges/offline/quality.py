@@ -5,9 +5,9 @@ A dimension whose signals saw nothing is ungraded: there is no score to begin wi
 
 from collections.abc import Callable, Iterator, Sequence
 
-from assay.judges.offline import bearing, working
-from assay.judges.offline.readings import Reading, View, rules, view
-from assay.judges.offline.tables import version as hashed
+from assay.judges.offline import quality_outcome, quality_process
+from assay.judges.offline.quality_signals import SessionView, SignalScore, build_session_view, load_weights
+from assay.resources import hash_parts, read_resource
 from assay.sessions import speech
 from assay.types import Citation, OutcomeJudgement, RubricJudgement, Turn
 from assay.types.quality import Dimension, Profile, Scale
@@ -16,64 +16,64 @@ CODE = 1
 """Raised when the code judges differently; the table and phrases count by themselves."""
 MOST_CITATIONS = 5
 
-Signal = Callable[[View], Reading | None]
-SIGNALS: dict[str, Signal] = {
-    "outcome": bearing.outcome,
-    "likelihood": bearing.likelihood,
-    "complaints": bearing.complaints,
-    "rejections": bearing.rejections,
-    "satisfaction": bearing.satisfaction,
-    "ending": bearing.ending,
-    "landed": bearing.landed,
-    "checks": bearing.checks,
-    "security": bearing.security,
-    "tool_choice": working.tool_choice,
-    "retries": working.retries,
-    "tool_errors": working.tool_errors,
-    "parallel": working.parallel,
-    "delegation": working.delegation,
-    "planning": working.planning,
-    "read_before_edit": working.read_before_edit,
-    "verification": working.verification,
-    "rereads": working.rereads,
-    "reads_used": working.reads_used,
-    "compactions": working.compactions,
-    "errors": working.errors,
-    "churn": working.churn,
-    "cache": working.cache,
-    "tokens": working.tokens_spent,
-    "cost": working.cost,
+ScoreSignal = Callable[[SessionView], SignalScore | None]
+SIGNALS: dict[str, ScoreSignal] = {
+    "outcome": quality_outcome.score_outcome,
+    "likelihood": quality_outcome.score_likelihood,
+    "complaints": quality_outcome.score_complaints,
+    "rejections": quality_outcome.score_rejections,
+    "satisfaction": quality_outcome.score_satisfaction,
+    "ending": quality_outcome.score_ending,
+    "landed": quality_outcome.score_landed,
+    "checks": quality_outcome.score_checks,
+    "security": quality_outcome.score_security,
+    "tool_choice": quality_process.score_tool_choice,
+    "retries": quality_process.score_retries,
+    "tool_errors": quality_process.score_tool_errors,
+    "parallel": quality_process.score_parallel,
+    "delegation": quality_process.score_delegation,
+    "planning": quality_process.score_planning,
+    "read_before_edit": quality_process.score_read_before_edit,
+    "verification": quality_process.score_verification,
+    "rereads": quality_process.score_rereads,
+    "reads_used": quality_process.score_reads_used,
+    "compactions": quality_process.score_compactions,
+    "errors": quality_process.score_errors,
+    "churn": quality_process.score_churn,
+    "cache": quality_process.score_cache,
+    "tokens": quality_process.score_tokens,
+    "cost": quality_process.score_cost,
 }
 """What a profile can name in `signals`."""
 
 NAMELESS = "the profile names no signals for it; a judge with a model can score it"
 
 
-def version() -> str:
+def hash_version() -> str:
     """A short hash of all that decides the answers, profiles apart."""
-    return hashed(CODE, "quality", speech.version())
+    return hash_parts(str(CODE), speech.version(), read_resource("assay.judges.offline", "quality.toml"))
 
 
-def quality(
+def judge_quality(
     turns: Sequence[Turn], profile: Profile, rubric: RubricJudgement | None, outcome: OutcomeJudgement | None
 ) -> dict[str, Dimension]:
     """Every dimension of the profile, scored or ungraded."""
-    seen = view(turns, rubric, outcome) if turns else None
-    read: dict[str, Reading | None] = {}
+    seen = build_session_view(turns, rubric, outcome) if turns else None
+    read: dict[str, SignalScore | None] = {}
     if seen:
         wanted = {name for scale in profile.dimensions for name in scale.signals}
         read = {name: signal(seen) for name, signal in SIGNALS.items() if name in wanted}
-    return {scale.name: dimension(scale, read, len(turns)) for scale in profile.dimensions}
+    return {scale.name: score_dimension(scale, read, len(turns)) for scale in profile.dimensions}
 
 
-def dimension(scale: Scale, read: dict[str, Reading | None], turns: int) -> Dimension:
+def score_dimension(scale: Scale, read: dict[str, SignalScore | None], turns: int) -> Dimension:
     """One dimension of what its signals say."""
     found = [(name, one) for name in scale.signals if (one := read.get(name))]
-    evidence = list(cited([one for _, one in found], turns))
-    if not evidence or seen_in(found) < rules().thin:
+    evidence = list(pick_citations([one for _, one in found], turns))
+    if not evidence or weigh_signals(found) < load_weights().thin:
         why = "the session shows too little of it: " + ", ".join(one.replace("_", " ") for one in scale.signals)
         return Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why if scale.signals else NAMELESS)
-    score = number(found) if scale.kind == "numeric" else float(category(found))
+    score = score_number(found) if scale.kind == "numeric" else float(score_category(found))
     told = "; ".join(one.words for _, one in sorted(found, key=lambda pair: pair[1].value))
     return Dimension(
         score=score,
@@ -83,28 +83,28 @@ def dimension(scale: Scale, read: dict[str, Reading | None], turns: int) -> Dime
     )
 
 
-def seen_in(found: Sequence[tuple[str, Reading]]) -> float:
+def weigh_signals(found: Sequence[tuple[str, SignalScore]]) -> float:
     """The weight of all that was seen."""
-    return sum(rules().weights[name] * one.strength for name, one in found)
+    return sum(load_weights().weights[name] * one.strength for name, one in found)
 
 
-def number(found: Sequence[tuple[str, Reading]]) -> float:
+def score_number(found: Sequence[tuple[str, SignalScore]]) -> float:
     """The weighted mean of what was seen, drawn a little towards where a number begins."""
-    table = rules()
+    table = load_weights()
     weights = [table.weights[name] * one.strength for name, one in found]
     total = sum(weight * one.value for weight, (_, one) in zip(weights, found, strict=True))
     return (table.number.start * table.number.pull + total) / (table.number.pull + sum(weights))
 
 
-def category(found: Sequence[tuple[str, Reading]]) -> int:
+def score_category(found: Sequence[tuple[str, SignalScore]]) -> int:
     """The category that the weighted mean falls into."""
-    table = rules()
+    table = load_weights()
     weights = [table.weights[name] * max(one.strength, 0.01) for name, one in found]
     mean = sum(weight * one.value for weight, (_, one) in zip(weights, found, strict=True)) / sum(weights)
     return sum(mean >= step for step in table.category.steps)
 
 
-def cited(found: Sequence[Reading], turns: int) -> Iterator[Citation]:
+def pick_citations(found: Sequence[SignalScore], turns: int) -> Iterator[Citation]:
     """The words that show it, one of each signal before the second of any, the worst signals first."""
     ordered = sorted(found, key=lambda one: one.value)
     deepest = max((len(one.signs) for one in ordered), default=0)

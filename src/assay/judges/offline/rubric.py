@@ -3,16 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from assay.judges.criteria import asked_of, grade
-from assay.judges.offline.intent import decide, headline, substantive
-from assay.judges.offline.naming import names_of
-from assay.judges.offline.steps import QUESTION, REFERENCE
+from assay.judges.citations import shorten_text
+from assay.judges.criteria import LONGEST_SUMMARY, LONGEST_TITLE, grade_checks, select_checks
+from assay.judges.offline.intent import find_work_titles, judge_intent, pick_headline, select_requests
+from assay.judges.offline.topic import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import all_calls, made_edits
 from assay.sessions.ending import tail
 from assay.types import Prompt, RubricJudgement, Turn
 
-TITLE, SUMMARY = 60, 240
 FEW_WORDS, ENOUGH_WORDS, MANY_WORDS = 4, 10, 150
 CONCRETE = re.compile(
     r"`[^`\n]+`|\b[\w-]+\.(?:py|[jt]sx?|go|rs|java|kt|rb|php|[ch]|cpp|cs|swift|sh|sql|md|json|ya?ml|toml|html|css|vue|lua)\b"
@@ -33,23 +32,23 @@ TELLING_TITLE = 16
 
 def rubric(turns: Sequence[Turn]) -> RubricJudgement:
     """What the session was after and how well it was asked for."""
-    intent, reasons = decide(turns)
-    prompts = [prompt for _, prompt in substantive(turns)]
-    title = titled(turns, prompts)
+    intent, reasons = judge_intent(turns)
+    prompts = [prompt for _, prompt in select_requests(turns)]
+    title = build_title(turns, prompts)
     if intent is None:
-        return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=summed_up(title, turns))
-    checks = asked_of(intent, seven(turns, prompts))
+        return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=build_summary(title, turns))
+    checks = select_checks(intent, judge_checks(turns, prompts))
     return RubricJudgement(
         intent=intent,
         checks=checks,
-        grade=grade(checks),
+        grade=grade_checks(checks),
         title=title,
-        summary=summed_up(title, turns),
+        summary=build_summary(title, turns),
         reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.weight))),
     )
 
 
-def seven(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, bool]:
+def judge_checks(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, bool]:
     """The seven checks, on all that the person said."""
     first = prompts[0] if prompts else None
     text = first.text[:4_000] if first else ""
@@ -65,7 +64,7 @@ def seven(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, bool]:
         "context_sufficient": not was_asked_back(turns) and (is_concrete or said.words >= ENOUGH_WORDS),
         "verification_requested": any("verifies" in one.heard for one in spoken),
         "root_cause_oriented": any("root_cause" in one.heard for one in spoken[:3]),
-        "plan_first": is_plan or any("plans" in one.heard for one in spoken[:3]) or planned_first(turns),
+        "plan_first": is_plan or any("plans" in one.heard for one in spoken[:3]) or has_planned_first(turns),
     }
 
 
@@ -77,7 +76,7 @@ def was_asked_back(turns: Sequence[Turn]) -> bool:
     return bool(QUESTION.search(tail(first.replies[-1].text))) or any(call.kind == "ask" for call in first.calls)
 
 
-def planned_first(turns: Sequence[Turn]) -> bool:
+def has_planned_first(turns: Sequence[Turn]) -> bool:
     """A plan was made before the first edit."""
     for call in all_calls(turns):
         if call.kind == "plan":
@@ -87,19 +86,21 @@ def planned_first(turns: Sequence[Turn]) -> bool:
     return False
 
 
-def titled(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
+def build_title(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
     """The first sentence of the first request; where that says little, the name of the first pull request or commit."""
-    asked = next(filter(None, (sentence_of(prompt) for prompt in prompts)), "")
+    asked = next(filter(None, (pick_sentence(prompt) for prompt in prompts)), "")
     if len(asked) < TELLING_TITLE:
-        named = " ".join(next(names_of(turns), "").split())
+        named = " ".join(next(find_work_titles(turns), "").split())
         asked = named or asked
     first, _, rest = asked.partition(" ")
-    return shortened(f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}".strip(), TITLE)
+    return shorten_text(
+        f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}".strip(), LONGEST_TITLE
+    )
 
 
-def sentence_of(prompt: Prompt) -> str:
+def pick_sentence(prompt: Prompt) -> str:
     """What a prompt begins with, without politeness, addresses in short."""
-    text = headline(prompt) if prompt.kind == "plan" else prompt.text[:1_000]
+    text = pick_headline(prompt) if prompt.kind == "plan" else prompt.text[:1_000]
     text = MARKDOWN_LINK.sub(r"\1", text)
     text = ADDRESS.sub(lambda found: found[1] or found[0].rsplit("/", 1)[-1], text)
     flat = " ".join(MARKUP.sub(" ", text).split())
@@ -108,18 +109,10 @@ def sentence_of(prompt: Prompt) -> str:
     return (first if len(first) >= TELLING_TITLE else flat).rstrip(".。:：")
 
 
-def summed_up(title: str, turns: Sequence[Turn]) -> str:
+def build_summary(title: str, turns: Sequence[Turn]) -> str:
     """What was asked, and the agent's last words on it."""
     replies = [reply.text for turn in turns for reply in turn.replies[-1:] if reply.text.strip()]
     flat = " ".join(MARKUP.sub(" ", replies[-1][:800]).split()) or " ".join(replies[-1].split()) if replies else ""
     sentences = [part for part in SENTENCE.split(flat) if part]
     ended = next((part for part in sentences if len(part) >= TELLING_TITLE), " ".join(sentences) or "no reply")
-    return shortened(f"{title or 'Nothing was asked'} → {ended}", SUMMARY)
-
-
-def shortened(text: str, most: int) -> str:
-    """The text, or whole words of it and an ellipsis."""
-    if len(text) <= most:
-        return text
-    cut = text[: most - 1]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut).rstrip(" ,;:") + "…"
+    return shorten_text(f"{title or 'Nothing was asked'} → {ended}", LONGEST_SUMMARY)

@@ -1,4 +1,4 @@
-"""A session as the outcome judge reads it: what was said, what was changed, what was checked, in order."""
+"""The timeline of a session, as judges read it: what was said, changed, checked and handed in, in order."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,11 @@ CHECKS = frozenset({"test", "lint", "types", "build"})
 REPLY = 1_500
 DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
 """Nothing that a test would look at."""
+BEGINS_PLANNING = "EnterPlanMode"
+"""A plan call that holds no plan yet: that it was allowed accepts none."""
 
 
-class Check(Struct, frozen=True):
+class CheckRun(Struct, frozen=True):
     """A test, lint, type check or build that ran."""
 
     turn: int
@@ -25,8 +27,8 @@ class Check(Struct, frozen=True):
     call: Call
 
 
-class Scene(Struct, frozen=True):
-    """One turn, read."""
+class TurnReading(Struct, frozen=True):
+    """What one turn says and does."""
 
     number: int
     turn: Turn
@@ -42,10 +44,11 @@ class Scene(Struct, frozen=True):
     is_acceptance: bool
 
 
-class Story(Struct, frozen=True):
-    scenes: list[Scene]
+class Timeline(Struct, frozen=True):
+    readings: list[TurnReading]
+    """One for each turn."""
     ending: Ending
-    checks: list[Check]
+    checks: list[CheckRun]
     last_edit: int
     """Place of the last edit among all calls, documents apart; -1 without any."""
     checked_at: list[int]
@@ -55,10 +58,10 @@ class Story(Struct, frozen=True):
     landed_at: list[int]
 
 
-def tell(turns: Sequence[Turn]) -> Story:
-    """Read a session's turns."""
-    scenes = [scene(n, turn) for n, turn in enumerate(turns, 1)]
-    checks: list[Check] = []
+def read_timeline(turns: Sequence[Turn]) -> Timeline:
+    """Reads the timeline off a session's turns."""
+    readings = [read_turn(n, turn) for n, turn in enumerate(turns, 1)]
+    checks: list[CheckRun] = []
     checked_at: list[int] = []
     landed: list[tuple[int, str, Call]] = []
     landed_at: list[int] = []
@@ -73,23 +76,23 @@ def tell(turns: Sequence[Turn]) -> Story:
             for run in call.runs:
                 if run.purpose in CHECKS:
                     checks.append(
-                        Check(n, run.purpose or "", None if run.outcome is None else run.outcome == "passed", call)
+                        CheckRun(n, run.purpose or "", None if run.outcome is None else run.outcome == "passed", call)
                     )
                     checked_at.append(place)
                 elif run.purpose in LANDING and run.outcome != "failed":
                     landed.append((n, run.purpose or "", call))
                     landed_at.append(place)
-    return Story(scenes, ending(turns), checks, last_edit, checked_at, landed, landed_at)
+    return Timeline(readings, ending(turns), checks, last_edit, checked_at, landed, landed_at)
 
 
-def scene(number: int, turn: Turn) -> Scene:
+def read_turn(number: int, turn: Turn) -> TurnReading:
     prompt = turn.prompt
     said = speech.read(prompt.text if prompt else "")
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     is_chore = "chores" in said.heard and said.words <= 14
     is_late = number > 1
     complaint = is_late and bool(said.first("frustrated") or (said.first("complains") and not is_chore))
-    return Scene(
+    return TurnReading(
         number=number,
         turn=turn,
         said=said,

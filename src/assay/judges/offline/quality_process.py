@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 from assay.facts import attempts, tokens
 from assay.facts.signals import Sign, error, has_failed, words
-from assay.judges.offline.readings import (
-    Reading,
-    View,
-    between,
-    bounded,
-    many,
-    quoted,
-    said_in,
-    strong,
+from assay.judges.offline.quality_signals import (
+    SessionView,
+    SignalScore,
+    clamp,
+    format_count,
+    pick_signs,
+    place_in_norm,
+    quote_turn,
+    weigh_occasions,
 )
 from assay.sessions.calls import all_calls, made_edits
 from assay.types import Call
@@ -28,222 +28,228 @@ GRAVE = -1.0
 WORST, SLOW, SOUND, BEST = 0.0, 1 / 3, 2 / 3, 1.0
 
 
-def placed(view: View) -> Iterator[tuple[int, Call]]:
+def list_placed_calls(view: SessionView) -> Iterator[tuple[int, Call]]:
     for number, turn in enumerate(view.turns, 1):
         for call in turn.calls:
             yield number, call
 
 
-def calls(view: View) -> list[Call]:
+def list_ended_calls(view: SessionView) -> list[Call]:
     return [call for call in all_calls(view.turns) if call.status in ("ok", "error")]
 
 
 # --- tools ------------------------------------------------------------------------------------
 
 
-def tool_choice(view: View) -> Reading | None:
+def score_tool_choice(view: SessionView) -> SignalScore | None:
     """File work by the shell where a tool exists."""
     seen = view.seen["shell_file_work"]
     if seen.share is None:
         return None
-    told = f"{len(seen.signs)} of {many(seen.of, 'file operation')} went through the shell though a tool exists"
+    told = f"{len(seen.signs)} of {format_count(seen.of, 'file operation')} went through the shell though a tool exists"
     if not seen.signs:
-        told = f"all {many(seen.of, 'file operation')} used tools made for them"
-    return Reading(bounded(1 - 1.5 * seen.share), told, quoted(seen), strong(seen.of, 4))
+        told = f"all {format_count(seen.of, 'file operation')} used tools made for them"
+    return SignalScore(clamp(1 - 1.5 * seen.share), told, pick_signs(seen), weigh_occasions(seen.of, 4))
 
 
-def retries(view: View) -> Reading | None:
+def score_retries(view: SessionView) -> SignalScore | None:
     """The same failing call again, with nothing changed."""
     seen = view.seen["retries"]
     if seen.share is None:
         return None
-    again = f"{many(len(seen.signs), 'failing call')} made again unchanged"
+    again = f"{format_count(len(seen.signs), 'failing call')} made again unchanged"
     told = again if seen.signs else "no failing call was repeated unchanged"
-    shown = strong(seen.of, 10) * (
+    shown = weigh_occasions(seen.of, 10) * (
         1.0 if seen.signs else 0.5
     )  # that nothing is there shows less than that something is
-    return Reading(bounded(1 - 8 * seen.share), told, quoted(seen), shown)
+    return SignalScore(clamp(1 - 8 * seen.share), told, pick_signs(seen), shown)
 
 
-def tool_errors(view: View) -> Reading | None:
+def score_tool_errors(view: SessionView) -> SignalScore | None:
     """Calls that failed for how they were made: a failing check is none of these."""
-    there = calls(view)
+    there = list_ended_calls(view)
     if not there:
         return None
     failed = [
         error((number, call))
-        for number, call in placed(view)
+        for number, call in list_placed_calls(view)
         if call.status == "error" and has_failed(call) and not any(run.purpose for run in call.runs)
     ]
-    told = f"{len(failed)} of {many(len(there), 'call')} failed"
-    signs = tuple(failed[:3]) or first_call(view)
-    return Reading(bounded(1 - 6 * len(failed) / len(there)), told, signs, strong(len(there), 10))
+    told = f"{len(failed)} of {format_count(len(there), 'call')} failed"
+    signs = tuple(failed[:3]) or quote_first_call(view)
+    return SignalScore(clamp(1 - 6 * len(failed) / len(there)), told, signs, weigh_occasions(len(there), 10))
 
 
-def first_call(view: View) -> tuple[Sign, ...]:
-    signs = (Sign(number, words(call)) for number, call in placed(view))
+def quote_first_call(view: SessionView) -> tuple[Sign, ...]:
+    signs = (Sign(number, words(call)) for number, call in list_placed_calls(view))
     return tuple(sign for sign in signs if sign.quote)[:1]
 
 
-def parallel(view: View) -> Reading | None:
+def score_parallel(view: SessionView) -> SignalScore | None:
     """Looking at several things at once."""
     seen = view.seen["parallel_calls"]
     if seen.share is None or seen.of < 4:
         return None
     told = f"{len(seen.signs)} of {seen.of} reads and searches ran together with another"
-    return Reading(bounded(0.5 + seen.share), told, quoted(seen), strong(seen.of, 10))
+    return SignalScore(clamp(0.5 + seen.share), told, pick_signs(seen), weigh_occasions(seen.of, 10))
 
 
-def delegation(view: View) -> Reading | None:
+def score_delegation(view: SessionView) -> SignalScore | None:
     """A wide search handed to a sub-agent, where there was one."""
     seen = view.seen["delegation"]
-    looks = [call for call in calls(view) if call.kind in ("read", "search") and not call.by]
+    looks = [call for call in list_ended_calls(view) if call.kind in ("read", "search") and not call.by]
     if seen.signs:
-        return Reading(1.0, f"{many(len(seen.signs), 'sub-agent')} took work off the main context", quoted(seen), 0.8)
+        return SignalScore(
+            1.0, f"{format_count(len(seen.signs), 'sub-agent')} took work off the main context", pick_signs(seen), 0.8
+        )
     if len(looks) < MANY_LOOKS:
         return None
     told = f"{len(looks)} reads and searches in the main context and no sub-agent"
-    signs = tuple(Sign(n, words(call)) for n, call in placed(view) if call in looks[:1])
-    return Reading(0.5, told, signs[:1], strong(len(looks), MANY_LOOKS))
+    signs = tuple(Sign(n, words(call)) for n, call in list_placed_calls(view) if call in looks[:1])
+    return SignalScore(0.5, told, signs[:1], weigh_occasions(len(looks), MANY_LOOKS))
 
 
 # --- order ------------------------------------------------------------------------------------
 
 
-def planning(view: View) -> Reading | None:
+def score_planning(view: SessionView) -> SignalScore | None:
     """A plan or a list of steps, where there were several."""
     seen = view.seen["planning"]
-    edits = sum(bool(made_edits(call)) for call in calls(view))
+    edits = sum(bool(made_edits(call)) for call in list_ended_calls(view))
     is_large = seen.of >= MANY_CALLS and edits >= MANY_EDITS
     if seen.signs:
-        signs = [sign for sign in seen.signs if sign.quote] or [said_in(view.turns, seen.signs[0].turn)]
-        return Reading(1.0, "steps were planned and kept track of", tuple(signs[:2]), 1.0 if is_large else 0.5)
+        signs = [sign for sign in seen.signs if sign.quote] or [quote_turn(view.turns, seen.signs[0].turn)]
+        return SignalScore(1.0, "steps were planned and kept track of", tuple(signs[:2]), 1.0 if is_large else 0.5)
     if not is_large:
         return None
-    told = f"no plan or list of steps in {many(seen.of, 'call')} with {many(edits, 'edit')}"
-    return Reading(0.35, told, quoted(seen), strong(seen.of, MANY_CALLS))
+    told = f"no plan or list of steps in {format_count(seen.of, 'call')} with {format_count(edits, 'edit')}"
+    return SignalScore(0.35, told, pick_signs(seen), weigh_occasions(seen.of, MANY_CALLS))
 
 
-def read_before_edit(view: View) -> Reading | None:
+def score_read_before_edit(view: SessionView) -> SignalScore | None:
     """Files looked at before they were changed."""
     seen = view.seen["read_before_edit"]
     if seen.share is None:
         return None
-    told = f"{len(seen.signs)} of {many(seen.of, 'edit')} came after a look at the file"
-    signs = quoted(seen) if seen.share == 1 else ((seen.first,) if seen.first else ())
-    return Reading(seen.share, told, signs, strong(seen.of, 3))
+    told = f"{len(seen.signs)} of {format_count(seen.of, 'edit')} came after a look at the file"
+    signs = pick_signs(seen) if seen.share == 1 else ((seen.first,) if seen.first else ())
+    return SignalScore(seen.share, told, signs, weigh_occasions(seen.of, 3))
 
 
-def verification(view: View) -> Reading | None:
+def score_verification(view: SessionView) -> SignalScore | None:
     """Checks after the last edit of code."""
-    seen, story = view.seen["verified"], view.story
+    seen, timeline = view.seen["verified"], view.timeline
     if not seen.of:
         return None
-    after = [one for one, at in zip(story.checks, story.checked_at, strict=True) if at > story.last_edit]
+    after = [one for one, at in zip(timeline.checks, timeline.checked_at, strict=True) if at > timeline.last_edit]
     last = {one.purpose: one for one in after}
     failed = [one for one in last.values() if one.passed is False]
     if failed:
         signs = tuple(error((one.turn, one.call)) for one in failed[:2])
         # Linters complain of much that was there before.
         value = 0.5 if all(one.purpose == "lint" for one in failed) else 0.2
-        return Reading(value, f"after the last edit {failed[0].purpose} failed", signs)
+        return SignalScore(value, f"after the last edit {failed[0].purpose} failed", signs)
     if last:
         ran = list(last.values())
         value = 1.0 if any(one.passed for one in ran) else 0.7
         signs = tuple(Sign(one.turn, words(one.call)) for one in ran[:2])
-        return Reading(value, f"checked after the last edit ({', '.join(sorted(last))})", signs)
-    return Reading(0.3, "nothing was checked after the last edit of code", quoted(seen))
+        return SignalScore(value, f"checked after the last edit ({', '.join(sorted(last))})", signs)
+    return SignalScore(0.3, "nothing was checked after the last edit of code", pick_signs(seen))
 
 
 # --- context ----------------------------------------------------------------------------------
 
 
-def rereads(view: View) -> Reading | None:
+def score_rereads(view: SessionView) -> SignalScore | None:
     """Files read again with nothing changed in them."""
     seen = view.seen["rereads"]
     if seen.share is None or seen.of < 3:
         return None
-    told = f"{len(seen.signs)} of {many(seen.of, 'read')} were of a file read before and unchanged"
-    return Reading(bounded(1 - 2 * seen.share), told, quoted(seen), strong(seen.of, 6))
+    told = f"{len(seen.signs)} of {format_count(seen.of, 'read')} were of a file read before and unchanged"
+    return SignalScore(clamp(1 - 2 * seen.share), told, pick_signs(seen), weigh_occasions(seen.of, 6))
 
 
-def reads_used(view: View) -> Reading | None:
+def score_reads_used(view: SessionView) -> SignalScore | None:
     """Of the files that were read, those that the change was made in."""
-    reads = {call.target: number for number, call in placed(view) if call.kind == "read" and call.status == "ok"}
-    edited = {edit.path for call in calls(view) for edit in made_edits(call)}
+    reads = {
+        call.target: number for number, call in list_placed_calls(view) if call.kind == "read" and call.status == "ok"
+    }
+    edited = {edit.path for call in list_ended_calls(view) for edit in made_edits(call)}
     if len(reads) < 5 or not edited:
         return None
     used = [path for path in reads if path in edited]
     path = next((path for path in reads if path not in edited), used[0] if used else "")
     told = f"{len(used)} of {len(reads)} files that were read were changed"
-    value = bounded(0.4 + 1.5 * len(used) / len(reads))
-    return Reading(value, told, (Sign(reads[path], path),) if path else (), strong(len(reads), 10))
+    value = clamp(0.4 + 1.5 * len(used) / len(reads))
+    return SignalScore(value, told, (Sign(reads[path], path),) if path else (), weigh_occasions(len(reads), 10))
 
 
-def compactions(view: View) -> Reading | None:
+def score_compactions(view: SessionView) -> SignalScore | None:
     """A context that filled up."""
     turns = [n for n, turn in enumerate(view.turns, 1) for mark in turn.marks if mark.kind == "compact"]
     if turns:
-        signs = (said_in(view.turns, turns[0]),)
-        return Reading(bounded(0.6 - 0.15 * (len(turns) - 1)), f"compacted {many(len(turns), 'time')}", signs, 0.8)
-    there = calls(view)
+        signs = (quote_turn(view.turns, turns[0]),)
+        return SignalScore(
+            clamp(0.6 - 0.15 * (len(turns) - 1)), f"compacted {format_count(len(turns), 'time')}", signs, 0.8
+        )
+    there = list_ended_calls(view)
     if len(there) < LONG:
         return None
-    return Reading(1.0, f"{len(there)} calls without a full context", first_call(view), 0.6)
+    return SignalScore(1.0, f"{len(there)} calls without a full context", quote_first_call(view), 0.6)
 
 
 # --- errors -----------------------------------------------------------------------------------
 
 
-def errors(view: View) -> Reading | None:
+def score_errors(view: SessionView) -> SignalScore | None:
     """What was made of errors: left, got past slowly, got past, or hardly any to begin with."""
-    seen, there = view.seen["recovered"], calls(view)
+    seen, there = view.seen["recovered"], list_ended_calls(view)
     checked = bool(view.seen["verified"].signs)
     if not seen.of:
         if len(there) < FEW_CALLS or not checked:
             return None
         told = f"no error in {len(there)} calls, and the result was checked"
-        return Reading(BEST, told, quoted(view.seen["verified"], 1))
+        return SignalScore(BEST, told, pick_signs(view.seen["verified"], 1))
     loops = attempts.fact(view.turns)
     left = seen.of - len(seen.signs)
-    told = f"got past {len(seen.signs)} of {many(seen.of, 'error')}"
+    told = f"got past {len(seen.signs)} of {format_count(seen.of, 'error')}"
     signs = ((seen.first,) if left and seen.first else ()) + tuple(seen.signs[:2])
-    if stands := standing(view):
-        return Reading(WORST, f"{told}; at the end stands: {stands.quote[:80]}", (stands,))
+    if stands := find_standing_failure(view):
+        return SignalScore(WORST, f"{told}; at the end stands: {stands.quote[:80]}", (stands,))
     if left > seen.of / 2:
-        return Reading(WORST if seen.of > 2 else SLOW, told, signs)
+        return SignalScore(WORST if seen.of > 2 else SLOW, told, signs)
     if loops.longest_loop >= LOOP or left > seen.of / 5:
         tries = f", one of them after {loops.longest_loop} tries" if loops.longest_loop >= LOOP else ""
-        return Reading(SLOW, told + tries, signs)
+        return SignalScore(SLOW, told + tries, signs)
     is_hardly = not left and checked and seen.of <= HARDLY * len(there)
-    return Reading(BEST if is_hardly else SOUND, f"{told} soon", signs)
+    return SignalScore(BEST if is_hardly else SOUND, f"{told} soon", signs)
 
 
-def standing(view: View) -> Sign | None:
+def find_standing_failure(view: SessionView) -> Sign | None:
     """The failure signal that the outcome judge weighed."""
     found = view.outcome.reasons if view.outcome else ()
     grave = [one for one in found if one.kind in ("failure_signal", "check_failed") and one.weight <= GRAVE]
     return Sign(grave[0].turn, grave[0].quote) if grave else None
 
 
-def churn(view: View) -> Reading | None:
+def score_churn(view: SessionView) -> SignalScore | None:
     """The same file edited over and over, each time with a failure after it."""
-    edits = [(number, call) for number, call in placed(view) if made_edits(call)]
+    edits = [(number, call) for number, call in list_placed_calls(view) if made_edits(call)]
     if not edits:
         return None
     times = attempts.fact(view.turns).edits_after_failure
     most = Counter(edit.path for _, call in edits for edit in made_edits(call)).most_common(1)[0][0]
     number = next(n for n, call in edits if any(edit.path == most for edit in made_edits(call)))
     quote = next((words(call) for n, call in edits if n == number and call.target == most), "")
-    signs = (Sign(number, quote),) if quote else (said_in(view.turns, number),)
+    signs = (Sign(number, quote),) if quote else (quote_turn(view.turns, number),)
     told = f"one file was edited {times} times, each followed by a failure" if times > 1 else "no edit in circles"
-    return Reading(bounded(1 - 0.15 * max(0, times - 1)), told, signs, strong(len(edits), 5))
+    return SignalScore(clamp(1 - 0.15 * max(0, times - 1)), told, signs, weigh_occasions(len(edits), 5))
 
 
 # --- what was spent ---------------------------------------------------------------------------
 
 
-def cache(view: View) -> Reading | None:
+def score_cache(view: SessionView) -> SignalScore | None:
     """Input that came from the cache."""
     spent = tokens.fact(view.turns).tokens
     whole = spent.input + spent.cache_read + spent.cache_write
@@ -252,37 +258,39 @@ def cache(view: View) -> Reading | None:
         return None
     share = spent.cache_read / whole
     told = f"{share:.0%} of the input came from the cache"
-    return Reading(bounded((share - 0.5) / 0.45), told, (dearest(view),), strong(responses, 10))
+    return SignalScore(clamp((share - 0.5) / 0.45), told, (quote_dearest_turn(view),), weigh_occasions(responses, 10))
 
 
-def tokens_spent(view: View) -> Reading | None:
+def score_tokens(view: SessionView) -> SignalScore | None:
     """Tokens that were not from the cache, for each call."""
-    spent, there = tokens.fact(view.turns).tokens, calls(view)
+    spent, there = tokens.fact(view.turns).tokens, list_ended_calls(view)
     fresh = spent.input + spent.cache_write + spent.output
     if len(there) < 3 or not fresh:
         return None
     each = fresh / len(there)
     told = f"{each:,.0f} new tokens for each call"
-    return Reading(between(each, "tokens_per_call"), told, (dearest(view),), strong(len(there), 10))
+    return SignalScore(
+        place_in_norm(each, "tokens_per_call"), told, (quote_dearest_turn(view),), weigh_occasions(len(there), 10)
+    )
 
 
-def cost(view: View) -> Reading | None:
+def score_cost(view: SessionView) -> SignalScore | None:
     """What a turn cost; half as good where nothing was completed for it."""
     usd = tokens.fact(view.turns).cost_usd
     asked = sum(turn.prompt is not None for turn in view.turns)
     if not usd or not asked:
         return None
-    value, told = between(usd / asked, "usd_per_turn"), f"{usd / asked:.2f} USD a turn"
+    value, told = place_in_norm(usd / asked, "usd_per_turn"), f"{usd / asked:.2f} USD a turn"
     if view.outcome and view.outcome.goal_complete is False:
         value, told = value / 2, f"{told}, and the goal was not completed"
-    return Reading(value, told, (dearest(view),))
+    return SignalScore(value, told, (quote_dearest_turn(view),))
 
 
-def dearest(view: View) -> Sign:
+def quote_dearest_turn(view: SessionView) -> Sign:
     """Words of the turn that spent most."""
 
     def fresh(number: int) -> int:
         used = [spend.usage for spend in view.turns[number - 1].spends]
         return sum(one.input + one.cache_write + one.output for one in used)
 
-    return said_in(view.turns, max(range(1, len(view.turns) + 1), key=fresh))
+    return quote_turn(view.turns, max(range(1, len(view.turns) + 1), key=fresh))

@@ -6,21 +6,21 @@ from math import log
 from msgspec import Struct
 
 from assay.facts.signals import QUOTE, Seen, Sign, look
-from assay.judges.offline.story import Story, tell
-from assay.judges.offline.tables import table
+from assay.judges.timeline import Timeline, read_timeline
+from assay.resources import load_table
 from assay.types import OutcomeJudgement, RubricJudgement, Turn
 
 
-class Numbers(Struct, frozen=True):
+class NumberWeights(Struct, frozen=True):
     start: float
     pull: float
 
 
-class Categories(Struct, frozen=True):
+class CategoryWeights(Struct, frozen=True):
     steps: tuple[float, float, float]
 
 
-class Pattern(Struct, frozen=True):
+class CommandPattern(Struct, frozen=True):
     name: str
     finds: str
     asked: str = ""
@@ -29,30 +29,30 @@ class Pattern(Struct, frozen=True):
     """What care is worth."""
 
 
-class Weights(Struct, frozen=True):
+class QualityWeights(Struct, frozen=True):
     """`quality.toml`."""
 
     version: int
     thin: float
-    number: Numbers
-    category: Categories
+    number: NumberWeights
+    category: CategoryWeights
     weights: dict[str, float]
     norms: dict[str, tuple[float, float]]
-    risks: list[Pattern]
-    care: list[Pattern]
+    risks: list[CommandPattern]
+    care: list[CommandPattern]
 
 
-class View(Struct, frozen=True):
+class SessionView(Struct, frozen=True):
     """A session as the quality judge sees it."""
 
     turns: Sequence[Turn]
     seen: dict[str, Seen]
-    story: Story
+    timeline: Timeline
     rubric: RubricJudgement | None
     outcome: OutcomeJudgement | None
 
 
-class Reading(Struct, frozen=True):
+class SignalScore(Struct, frozen=True):
     """What one signal says: 1 is as good as it gets, 0 as bad."""
 
     value: float
@@ -63,40 +63,41 @@ class Reading(Struct, frozen=True):
     """How much there was to see, up to 1."""
 
 
-def view(turns: Sequence[Turn], rubric: RubricJudgement | None, outcome: OutcomeJudgement | None) -> View:
-    return View(turns, look(turns), tell(turns), rubric, outcome)
+def build_session_view(
+    turns: Sequence[Turn], rubric: RubricJudgement | None, outcome: OutcomeJudgement | None
+) -> SessionView:
+    return SessionView(turns, look(turns), read_timeline(turns), rubric, outcome)
 
 
-def rules() -> Weights:
-    found: Weights = table("quality", Weights)
-    return found
+def load_weights() -> QualityWeights:
+    return load_table("assay.judges.offline", "quality.toml", QualityWeights)
 
 
-def bounded(value: float) -> float:
+def clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def strong(number: float, half: float) -> float:
+def weigh_occasions(number: float, half: float) -> float:
     """How much so many occasions show: half where there are as many as `half`."""
     return number / (number + half) if number > 0 else 0.0
 
 
-def between(value: float, norm: str) -> float:
+def place_in_norm(value: float, norm: str) -> float:
     """Where a value stands between the two points of a norm: 1 at the good one, 0 at the bad one."""
-    good, bad = rules().norms[norm]
-    return bounded(1 - log(max(value, good) / good) / log(bad / good))
+    good, bad = load_weights().norms[norm]
+    return clamp(1 - log(max(value, good) / good) / log(bad / good))
 
 
-def many(number: int, thing: str) -> str:
+def format_count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def quoted(seen: Seen, most: int = 3) -> tuple[Sign, ...]:
+def pick_signs(seen: Seen, most: int = 3) -> tuple[Sign, ...]:
     """The signs, else an occasion for them."""
     return tuple(seen.signs[:most]) or ((seen.first,) if seen.first else ())
 
 
-def said_in(turns: Sequence[Turn], number: int) -> Sign:
+def quote_turn(turns: Sequence[Turn], number: int) -> Sign:
     """Words of a turn, for what has none of its own: the prompt's, else the agent's, else a call's."""
     turn = turns[number - 1]
     texts = [
