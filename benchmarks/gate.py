@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evals import compare, guard, sequential
-from assay.evals.permutation import tails
-from assay.evals.tested_rule import FLAT, Z_90
-from assay.evals.types import Thresholds
+from assay.evals.deciding import compare, guard, sequential
+from assay.evals.deciding.permutation import count_tails
+from assay.evals.deciding.tested_rule import FLAT, Z_90
+from assay.types.evals import Thresholds
 from benchmarks import gate_plot, gate_twin
 from benchmarks.gate_world import Drawn, Floats, World, broken, central, constant, draw, lifted, skewed
 
@@ -53,7 +53,7 @@ def chances(values: Floats, seed: int) -> tuple[Floats, Floats]:
     gains = deltas(values).mean(axis=0)
     turned = np.where(gains < 0, values[:, ::-1], values)
     flat = np.ascontiguousarray(turned).reshape(-1, suites)
-    up, down = tails([(repeats, repeats)] * tasks, flat, np.abs(gains), seed, LIMITS.relabellings)
+    up, down = count_tails([(repeats, repeats)] * tasks, flat, np.abs(gains), seed, LIMITS.relabellings)
     return np.where(gains < 0, down, up), np.where(gains < 0, up, down)
 
 
@@ -105,14 +105,14 @@ def confirmed(dice: np.random.Generator, world: World, drawn: Drawn, which: NDAr
     for place, suite in enumerate(which):
         mine = np.flatnonzero(places == place)
         if len(mine):
-            found[tasks[mine], suite] = guard.holm(list(chance[mine]), LIMITS.guard_alpha)
+            found[tasks[mine], suite] = guard.apply_holm(list(chance[mine]), LIMITS.guard_alpha)
     return found
 
 
 def drop(fresh: Floats, seed: int) -> float:
     """The guard's test of one task; fewer relabellings than in the product, for its level is 0.05."""
     before, after = fresh
-    return guard.chance_of_drop(list(before), list(after), seed, 1_999)
+    return guard.estimate_drop_chance(list(before), list(after), seed, 1_999)
 
 
 def batches(runs: int, size: int = BATCH) -> Iterator[int]:
@@ -180,7 +180,7 @@ class Maker:
 
 def looks(drawn: Drawn) -> tuple[Flags, NDArray[np.int64]]:
     """Sequential mode: which suites pass the test, and after how many repeats each stopped."""
-    bounds = sequential.boundaries(LIMITS.alpha)
+    bounds = sequential.find_boundaries(LIMITS.alpha)
     suites = drawn.cost.shape[-1]
     superior, stopped = np.zeros(suites, bool), np.zeros(suites, np.int64)
     for number, bound in enumerate(bounds, 1):

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from assay.evals.compare import compare
-from assay.evals.types import Arm, CheckResult, Cost, Design, Trial
+from assay.evals.deciding.compare import compare
+from assay.types.evals import Arm, CheckResult, Cost, Design, Trial
 from benchmarks.gate_world import ARMS
 
 ATTEMPTS = 3

@@ -10,7 +10,7 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.evals.types import Arm, CheckResult, Cost, Trial
+from assay.types.evals import Arm, CheckResult, Cost, Trial
 
 Floats = NDArray[np.float64]
 PARTS = ("objective", "passed", "judge", "cost")

@@ -177,7 +177,7 @@ def test_importing_it_loads_nothing_else():
 
 
 def test_trials_are_compared_from_python_as_on_the_command_line():
-    from assay.evals.types import CheckResult, Trial
+    from assay.types.evals import CheckResult, Trial
 
     def trial(arm: str, passed: bool) -> Trial:
         check = CheckResult(name="blue", kind="command", passed=passed)

@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.evals.compare import compare
-    from assay.evals.composite import composite
-    from assay.evals.gate import should_promote
+    from assay.evals.deciding.compare import compare
+    from assay.evals.deciding.composite import composite
+    from assay.evals.deciding.gate import should_promote
     from assay.pipeline.api import quality, score
     from assay.scores.report import Report
     from assay.types.quality import Quality
@@ -24,11 +24,11 @@ __all__ = ["Quality", "Report", "compare", "composite", "quality", "score", "sho
 PLACES = {
     "Quality": "assay.types.quality",
     "Report": "assay.scores.report",
-    "compare": "assay.evals.compare",
-    "composite": "assay.evals.composite",
+    "compare": "assay.evals.deciding.compare",
+    "composite": "assay.evals.deciding.composite",
     "quality": "assay.pipeline.api",
     "score": "assay.pipeline.api",
-    "should_promote": "assay.evals.gate",
+    "should_promote": "assay.evals.deciding.gate",
 }
 """Where the names of this package live; they are imported when somebody asks for them."""
 

@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.evals import kept, lock, paths, transcript
-from assay.evals.compare import compare
-from assay.evals.configs import Config, load_config
-from assay.evals.fingerprint import listing, sealed
-from assay.evals.kept import Decided, Finished
-from assay.evals.launching import Ended
-from assay.evals.trials import Record, pretty, put
-from assay.evals.types import Comparison, Design, Rule, Trial
+from assay.evals.deciding.compare import compare
+from assay.evals.running import lock, recorded_run, run_folder, transcript
+from assay.evals.running.recorded_run import Decisions, RunEnd
+from assay.evals.running.trial import TrialRecord, format_json, write_record
+from assay.evals.sandbox.launch import CommandEnd
+from assay.evals.tasks.config import AgentConfig, load_config
+from assay.evals.tasks.folders import hash_files, hash_values
 from assay.files import write_atomically
+from assay.types.evals import Comparison, Design, Rule, Trial
 from tests.evals.make_trials import arms
 
 WORSE, BETTER = [[0] * 5] * 6, [[1] * 5] * 6
@@ -61,41 +61,41 @@ class MadeRun:
         """Write all of it down."""
         loaded = {arm: load_config(str(folder), self.top / "keep") for arm, folder in self.configs.items()}
         baseline, candidate = arms(self.shares, self.later)
-        tasks = {one.task: sealed(one.task) for one in baseline}
+        tasks = {one.task: hash_values(one.task) for one in baseline}
         planned = Design(tasks=tuple(tasks), repeats=len(self.shares[0]), **design)
-        decided = Decided(rule=rule, design=planned)
-        held = lock.Lock(
-            tasks=tasks, arms={arm: lock.pinned(one, "2.1.0") for arm, one in loaded.items()}, sandbox="plain",
-            assay="0", more=kept.pins(decided),
+        decided = Decisions(rule=rule, design=planned)
+        held = lock.RunLock(
+            tasks=tasks, arms={arm: lock.pin_arm(one, "2.1.0") for arm, one in loaded.items()}, sandbox="plain",
+            assay="0", more=recorded_run.pin_decisions(decided),
         )  # fmt: skip
-        write_atomically(self.folder / paths.LOCK, pretty(held))
+        write_atomically(self.folder / run_folder.LOCK, format_json(held))
         trials = [self.trial(one, tasks, loaded) for one in (*baseline, *candidate)]
         sides = [[one for one in trials if one.arm == arm] for arm in ("baseline", "candidate")]
-        kept.keep(self.folder, compare(sides[0], sides[1], decided.thresholds, planned, rule))
-        kept.end(self.folder, Finished(planned=len(trials), usd=1.0, stopped=stopped, sandbox="none"))
+        recorded_run.write_comparison(self.folder, compare(sides[0], sides[1], decided.thresholds, planned, rule))
+        recorded_run.write_result(self.folder, RunEnd(planned=len(trials), usd=1.0, stopped=stopped, sandbox="none"))
         return self
 
-    def trial(self, one: Trial, tasks: dict[str, str], loaded: dict[str, Config]) -> Trial:
-        slot = paths.Slot(task=one.task, arm=one.arm, repeat=one.repeat, stage=one.stage)
-        key = paths.key_of(slot, tasks[one.task], loaded[one.arm].sha256)
-        attempt = paths.next_attempt(paths.trial_folder(self.folder, slot, key))
-        (attempt / paths.CHECKS).write_bytes(pretty(one.checks))
-        ended = Ended(ended="exit", code=0, wall_s=one.cost.wall_s or 0.0)
-        (attempt / paths.ENDED).write_bytes(pretty(ended))
+    def trial(self, one: Trial, tasks: dict[str, str], loaded: dict[str, AgentConfig]) -> Trial:
+        slot = run_folder.TrialSlot(task=one.task, arm=one.arm, repeat=one.repeat, stage=one.stage)
+        key = run_folder.hash_slot(slot, tasks[one.task], loaded[one.arm].sha256)
+        attempt = run_folder.make_attempt_folder(run_folder.find_trial_folder(self.folder, slot, key))
+        (attempt / run_folder.CHECKS).write_bytes(format_json(one.checks))
+        ended = CommandEnd(ended="exit", code=0, wall_s=one.cost.wall_s or 0.0)
+        (attempt / run_folder.ENDED).write_bytes(format_json(ended))
         claim = {name: getattr(one.cost, name) for name in ("tokens", "tool_calls", "steps")}
-        (attempt / transcript.COST_FILE).write_bytes(pretty(claim))
+        (attempt / transcript.COST_FILE).write_bytes(format_json(claim))
         placed = replace(one, folder=attempt.relative_to(self.folder).as_posix())
-        record = Record(
+        record = TrialRecord(
             key=key, trial=placed, task_sha256=tasks[one.task], config_sha256=loaded[one.arm].sha256, checks_sha256="",
-            agent="claude-code", sandbox="plain", network="open", began_at="", evidence=listing(attempt),
+            agent="claude-code", sandbox="plain", network="open", began_at="", evidence=hash_files(attempt),
             ended=ended,
         )  # fmt: skip
-        put(self.folder, attempt.parent / paths.TRIAL, pretty(record))
+        write_record(self.folder, attempt.parent / run_folder.TRIAL, format_json(record))
         return placed
 
     @property
     def comparison(self) -> Comparison:
-        return kept.comparison_of(self.folder)
+        return recorded_run.load_comparison(self.folder)
 
     def edit(self, name: str, **changed: Any) -> None:
         """Change top fields of a JSON file by hand."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.evals.types import CheckResult, Cost, Trial
+from assay.types.evals import CheckResult, Cost, Trial
 
 CHEAP, PLAIN = (
     Cost(tokens=500, tool_calls=5, steps=5, wall_s=5.0),

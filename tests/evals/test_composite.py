@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from assay.evals.composite import base, composite, cost_adjustment
-from assay.evals.types import CheckResult, Cost, Trial
+from assay.evals.deciding.composite import composite, score_base, score_cost
+from assay.types.evals import CheckResult, Cost, Trial
 from tests.evals.make_trials import CHEAP, PLAIN, candidate, trial
 
 
@@ -24,7 +24,7 @@ from tests.evals.make_trials import CHEAP, PLAIN, candidate, trial
     ],
 )
 def test_checks_weigh_six_tenths_and_the_judge_four_where_there_is_one(passed, of, judge01, expected):
-    assert base(trial(passed=passed, of=of, judge01=judge01)) == pytest.approx(expected)
+    assert score_base(trial(passed=passed, of=of, judge01=judge01)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -32,23 +32,23 @@ def test_checks_weigh_six_tenths_and_the_judge_four_where_there_is_one(passed, o
     [(0.25, 0.1), (0.5, 0.1), (2**-0.5, 0.05), (1.0, 0.0), (2**0.5, -0.05), (2.0, -0.1), (8.0, -0.1)],
 )
 def test_half_the_cost_adds_a_tenth_and_no_more(factor, expected):
-    assert cost_adjustment(Cost(wall_s=10.0 * factor), Cost(wall_s=10.0)) == pytest.approx(expected)
+    assert score_cost(Cost(wall_s=10.0 * factor), Cost(wall_s=10.0)) == pytest.approx(expected)
 
 
 def test_cost_is_the_mean_of_the_metrics_that_both_sides_know():
     mine, other = Cost(tokens=2000, wall_s=5.0, steps=7), Cost(tokens=1000, wall_s=10.0, tool_calls=3)
-    assert cost_adjustment(mine, other) == pytest.approx(0.0)
-    assert cost_adjustment(Cost(tokens=2000), other) == pytest.approx(-0.1)
+    assert score_cost(mine, other) == pytest.approx(0.0)
+    assert score_cost(Cost(tokens=2000), other) == pytest.approx(-0.1)
 
 
 @pytest.mark.parametrize("mine", [PLAIN, Cost(), Cost(tokens=0, tool_calls=0, steps=0, wall_s=0.0)])
 @pytest.mark.parametrize("other", [Cost(), Cost(tokens=0, tool_calls=0, steps=0, wall_s=0.0)])
 def test_a_cost_of_nothing_or_unknown_gives_no_ratio(mine, other):
-    assert cost_adjustment(mine, other) == 0.0
+    assert score_cost(mine, other) == 0.0
 
 
 def test_dollars_follow_from_tokens_and_are_not_counted_again():
-    assert cost_adjustment(Cost(usd=1.0), Cost(usd=9.0)) == 0.0
+    assert score_cost(Cost(usd=1.0), Cost(usd=9.0)) == 0.0
 
 
 def test_the_baseline_has_no_cost_term():

@@ -5,10 +5,10 @@ from itertools import combinations
 import pytest
 from msgspec.structs import replace
 
-from assay.evals.compare import compare
-from assay.evals.gate import exit_code, should_promote
-from assay.evals.guard import chance_of_drop, fisher, holm
-from assay.evals.types import Design, Thresholds, Wanted
+from assay.evals.deciding.compare import compare
+from assay.evals.deciding.gate import pick_exit_code, should_promote
+from assay.evals.deciding.guard import apply_holm, estimate_drop_chance, run_fisher_test
+from assay.types.evals import Design, Thresholds, TrialRequest
 from tests.evals.make_trials import arms, candidate, trial
 
 QUICK = Thresholds(relabellings=999)
@@ -45,8 +45,8 @@ def test_three_tenths_of_the_passes_lost_make_a_suspect(repeats, lost, is_suspec
 
 def test_a_suspect_asks_for_sixteen_fresh_trials_a_side_and_nothing_passes_before():
     found = compare(*with_last([1] * 5, [0] * 5), QUICK)
-    assert found.wanted == (Wanted(task="task 12", stage="guard", repeats=16),)
-    assert (found.verdict, exit_code(found), should_promote(found)) == ("inconclusive", 3, False)
+    assert found.wanted == (TrialRequest(task="task 12", stage="guard", repeats=16),)
+    assert (found.verdict, pick_exit_code(found), should_promote(found)) == ("inconclusive", 3, False)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_fresh_trials_alone_confirm_or_clear_a_suspect(passed, later, verdict):
     found = compare([*ours, *more], [*theirs, *later_more], QUICK)
     assert (found.verdict, found.wanted) == (verdict, ())
     assert [one.kind for one in found.regressions] == ["confirmed_drop"] * (verdict == "mixed")
-    assert (exit_code(found), should_promote(found)) == ((1, False) if verdict == "mixed" else (0, True))
+    assert (pick_exit_code(found), should_promote(found)) == ((1, False) if verdict == "mixed" else (0, True))
     assert found.suspects[0].is_confirmed == (verdict == "mixed")
 
 
@@ -83,7 +83,7 @@ def test_a_fresh_trial_that_infrastructure_spoiled_is_asked_for_again():
     more, later_more = fresh(16, 16)
     later_more = [replace(later_more[0], state="failed_infrastructure"), *later_more[1:]]
     found = compare([*ours, *more], [*theirs, *later_more], QUICK)
-    assert found.wanted == (Wanted(task="task 12", stage="guard", repeats=17),)
+    assert found.wanted == (TrialRequest(task="task 12", stage="guard", repeats=17),)
 
 
 def test_fresh_trials_with_other_checks_clear_nobody():
@@ -109,7 +109,7 @@ def test_a_candidate_that_is_not_superior_costs_no_fresh_trials():
     ("of", "expected"), [(3, 1 / 20), (5, 1 / 252)], ids=["3 against 3", "5 against 5"]
 )  # fmt: skip
 def test_the_smallest_chance_of_an_exact_test_is_one_way_among_all(of, expected):
-    assert fisher(of, of, 0, of) == pytest.approx(expected)
+    assert run_fisher_test(of, of, 0, of) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("passed", range(5))
@@ -117,14 +117,14 @@ def test_the_smallest_chance_of_an_exact_test_is_one_way_among_all(of, expected)
 def test_the_exact_test_counts_every_way_to_deal_the_passes(passed, later):
     trials = [True] * (passed + later) + [False] * (8 - passed - later)
     ways = [sum(trials[n] for n in dealt) for dealt in combinations(range(8), 4)]
-    assert fisher(passed, 4, later, 4) == pytest.approx(sum(hits <= later for hits in ways) / len(ways))
+    assert run_fisher_test(passed, 4, later, 4) == pytest.approx(sum(hits <= later for hits in ways) / len(ways))
 
 
 def test_checks_that_pass_in_part_are_relabelled_and_agree_with_the_exact_test_where_both_apply():
-    part = chance_of_drop([1.0] * 14 + [0.5] * 2, [0.5] * 14 + [1.0] * 2, 1, 9_999)
+    part = estimate_drop_chance([1.0] * 14 + [0.5] * 2, [0.5] * 14 + [1.0] * 2, 1, 9_999)
     assert part < 0.001
-    whole = chance_of_drop([1.0] * 12 + [0.0] * 4, [1.0] * 8 + [0.0] * 8, 1, 9_999)
-    relabelled = chance_of_drop([1.0] * 12 + [0.25] * 4, [1.0] * 8 + [0.25] * 8, 1, 9_999)
+    whole = estimate_drop_chance([1.0] * 12 + [0.0] * 4, [1.0] * 8 + [0.0] * 8, 1, 9_999)
+    relabelled = estimate_drop_chance([1.0] * 12 + [0.25] * 4, [1.0] * 8 + [0.25] * 8, 1, 9_999)
     assert relabelled == pytest.approx(whole, abs=0.02)
 
 
@@ -141,4 +141,4 @@ def test_checks_that_pass_in_part_are_relabelled_and_agree_with_the_exact_test_w
     ],
 )
 def test_several_suspects_share_one_chance_of_error(chance, held):
-    assert holm(chance, 0.05) == held
+    assert apply_holm(chance, 0.05) == held

@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 import assay
 from assay.cli.eval_promote import app
 from assay.errors import AssayError, BadInput
-from assay.evals import skeleton
-from assay.evals.beginnings import TEST, TestFile
-from assay.evals.tasks import load_task
+from assay.evals.promoting import mine
+from assay.evals.promoting.mine import TEST_PATH, TestFile
+from assay.evals.tasks.task import load_task
 from tests.conftest import environment
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
@@ -194,13 +194,13 @@ def test_a_session_that_nobody_knows_is_said_so(story: Story, prefix: str):
 
 @given(st.text())
 def test_any_text_survives_the_way_into_toml(value: str):
-    back = tomllib.loads(f"prompt = {skeleton.text(value)}")["prompt"]
+    back = tomllib.loads(f"prompt = {mine.format_toml(value)}")["prompt"]
     assert back == value.encode("utf-8", "replace").decode()
 
 
 @given(st.text(min_size=1).filter(lambda one: one.isprintable()))
 def test_no_name_of_a_test_breaks_out_of_its_line(name: str):
-    words = shlex.split(skeleton.run_of(TestFile(path=f"tests/{name}.py", content=b"")))
+    words = shlex.split(mine.build_test_line(TestFile(path=f"tests/{name}.py", content=b"")))
     assert f"tests/{name}.py" in words
     assert f"checks/tests/{name}.py" in words
 
@@ -213,4 +213,4 @@ NAMES = {
 
 @pytest.mark.parametrize("path", NAMES)
 def test_tests_are_told_by_their_names(path: str):
-    assert bool(TEST.search(path)) == NAMES[path]
+    assert bool(TEST_PATH.search(path)) == NAMES[path]

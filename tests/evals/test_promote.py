@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from assay.cli.eval_promote import app
 from assay.cli.program import app as whole
 from assay.errors import AssayError, BadInput
-from assay.evals import kept, paths
-from assay.evals.cargo import unsafe
-from assay.evals.evidence import sealed
-from assay.evals.landing import Landing
-from assay.evals.promote import Promotion, Wish, named, promote
-from assay.evals.proof import Refused
-from assay.evals.types import Comparison
+from assay.evals.deciding.seal import seal_comparison
+from assay.evals.promoting.branch import PromotionRemote
+from assay.evals.promoting.files import explain_unsafe
+from assay.evals.promoting.promote import PromoteRequest, Promotion, check_branch_name, promote_candidate
+from assay.evals.promoting.verify import PromotionRefused
+from assay.evals.running import recorded_run, run_folder
+from assay.types.evals import Comparison
 from tests.evals.make_run import BETTER, WORSE, Gh, MadeRun, Remote, git
 from tests.evals.run.make import task, tree
 
@@ -47,8 +47,10 @@ def plain(comparison: Comparison) -> str:
 
 
 def go(made: MadeRun, remote: Remote, **more: object) -> Promotion:
-    wish = Wish(run=made.folder, repository=remote.clone, candidate=str(made.configs["candidate"]), is_meant=True)
-    return promote(replace(wish, **more), plain)
+    wish = PromoteRequest(
+        run=made.folder, repository=remote.clone, candidate=str(made.configs["candidate"]), is_meant=True
+    )
+    return promote_candidate(replace(wish, **more), plain)
 
 
 def why_not(made: MadeRun, remote: Remote, gh: Gh) -> AssayError:
@@ -164,7 +166,7 @@ def test_somebody_elses_branch_is_not_touched(tmp_path: Path, gh: Gh, remote: Re
 
 def test_who_was_faster_is_not_overwritten(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
     git(remote.clone, "push", "-q", "origin", "trunk:refs/heads/mine")
-    monkeypatch.setattr(Landing, "tip", lambda *_: "")
+    monkeypatch.setattr(PromotionRemote, "tip", lambda *_: "")
     with pytest.raises(BadInput, match="git push"):
         go(MadeRun(tmp_path).ended(), remote, branch="mine")
     assert remote.branches()["mine"] == remote.branches()["trunk"]
@@ -175,7 +177,7 @@ def test_a_push_goes_in_by_the_persons_own_settings_and_no_others(tmp_path: Path
     git(remote.clone, "config", "http.https://example.com/.extraheader", "Authorization: t0ken")
     git(remote.clone, "config", "core.sshCommand", "ssh -i key")
     git(remote.clone, "config", "filter.evil.clean", "touch owned")
-    found = Landing(remote.clone, tmp_path).settings
+    found = PromotionRemote(remote.clone, tmp_path).settings
     assert found == {"http.https://example.com/.extraheader": "Authorization: t0ken", "core.sshcommand": "ssh -i key"}
     assert not any(b"t0ken" in file.read_bytes() for file in (tmp_path / "own.git").rglob("*") if file.is_file())
 
@@ -202,13 +204,15 @@ def test_nothing_but_improved_goes_in(tmp_path, gh, remote, verdict, code, share
 @pytest.mark.parametrize(("verdict", "code"), [("mixed", 1), ("neutral", 3), ("regressed", 1), ("invalid", 4)])
 def test_a_sealed_comparison_with_another_verdict_stays_out(tmp_path, gh, remote, verdict, code):
     made = MadeRun(tmp_path).ended()
-    kept.keep(made.folder, sealed(replace(made.comparison, verdict=verdict, promote=False)))
+    recorded_run.write_comparison(
+        made.folder, seal_comparison(replace(made.comparison, verdict=verdict, promote=False))
+    )
     assert why_not(made, remote, gh).exit_code == code
 
 
 def test_a_comparison_edited_by_hand_is_refused(tmp_path: Path, gh: Gh, remote: Remote):
     made = MadeRun(tmp_path, BETTER, WORSE).ended()
-    made.edit(kept.COMPARISON, verdict="improved", promote=True, regressions=[], suspects=[], wanted=[])
+    made.edit(recorded_run.COMPARISON, verdict="improved", promote=True, regressions=[], suspects=[], wanted=[])
     error = why_not(made, remote, gh)
     assert "changed after it was made" in str(error)
     assert error.exit_code == 4
@@ -219,7 +223,7 @@ def test_a_forged_seal_does_not_help(tmp_path: Path, gh: Gh, remote: Remote):
     clean = {"verdict": "improved", "promote": True, "regressions": (), "suspects": (), "wanted": ()}
     forged = replace(made.comparison, **clean)
     forged = replace(forged, evidence=replace(forged.evidence, gaps=()))
-    kept.keep(made.folder, sealed(forged))
+    recorded_run.write_comparison(made.folder, seal_comparison(forged))
     error = why_not(made, remote, gh)
     assert "not what the trials say" in str(error)
     assert error.exit_code == 4
@@ -228,20 +232,20 @@ def test_a_forged_seal_does_not_help(tmp_path: Path, gh: Gh, remote: Remote):
 def test_a_comparison_of_another_run_is_refused(tmp_path: Path, gh: Gh, remote: Remote):
     (tmp_path / "other").mkdir()
     made, other = MadeRun(tmp_path, HALF, HALF).ended(), MadeRun(tmp_path / "other").ended()
-    shutil.copy(other.folder / kept.COMPARISON, made.folder / kept.COMPARISON)
+    shutil.copy(other.folder / recorded_run.COMPARISON, made.folder / recorded_run.COMPARISON)
     assert "not the trials that were compared" in str(why_not(made, remote, gh))
 
 
 def test_thresholds_moved_afterwards_are_refused(tmp_path: Path, gh: Gh, remote: Remote):
     made = MadeRun(tmp_path).ended()
-    held = json.loads((made.folder / paths.LOCK).read_bytes())
+    held = json.loads((made.folder / run_folder.LOCK).read_bytes())
     limits = json.loads(held["more"]["thresholds"]) | {"alpha": 0.005}
-    made.edit(paths.LOCK, more=held["more"] | {"thresholds": json.dumps(limits)})
+    made.edit(run_folder.LOCK, more=held["more"] | {"thresholds": json.dumps(limits)})
     assert "lock.json is not what was written" in str(why_not(made, remote, gh))
 
 
 def first_trial(made: MadeRun, arm: str = "candidate") -> Path:
-    return min(made.folder.glob(f"trials/*/*-{arm}-*/{paths.TRIAL}"))
+    return min(made.folder.glob(f"trials/*/*-{arm}-*/{run_folder.TRIAL}"))
 
 
 def lose(made: MadeRun) -> None:
@@ -275,17 +279,17 @@ def scribble(made: MadeRun) -> None:
 
 
 def stop_early(made: MadeRun) -> None:
-    made.edit(kept.RESULT, stopped="budget")
+    made.edit(recorded_run.RESULT, stopped="budget")
 
 
 def drop_design(made: MadeRun) -> None:
-    made.edit(paths.LOCK, more={})
+    made.edit(run_folder.LOCK, more={})
 
 
 def other_agent(made: MadeRun) -> None:
-    held = json.loads((made.folder / paths.LOCK).read_bytes())
+    held = json.loads((made.folder / run_folder.LOCK).read_bytes())
     held["arms"]["candidate"]["model"] = "bigger"
-    made.edit(paths.LOCK, arms=held["arms"])
+    made.edit(run_folder.LOCK, arms=held["arms"])
 
 
 def change_candidate(made: MadeRun) -> None:
@@ -293,7 +297,7 @@ def change_candidate(made: MadeRun) -> None:
 
 
 def nothing_compared(made: MadeRun) -> None:
-    (made.folder / kept.COMPARISON).unlink()
+    (made.folder / recorded_run.COMPARISON).unlink()
 
 
 SPOILED = [
@@ -331,17 +335,17 @@ HOSTILE = [
 
 @pytest.mark.parametrize("path", HOSTILE, ids=ascii)
 def test_no_path_leads_out_or_into_git(path: str):
-    assert unsafe(path, "-:00")
+    assert explain_unsafe(path, "-:00")
 
 
 @pytest.mark.parametrize("path", ["CLAUDE.md", ".claude/skills/a b/SKILL.md", ".mcp.json", "docs/für.md", "...x"])
 def test_ordinary_paths_are_carried(path: str):
-    assert not unsafe(path, "-:00")
+    assert not explain_unsafe(path, "-:00")
 
 
 @given(st.lists(st.sampled_from(["..", ".", "", ".git", ".GIT", "a", "b.md"]), min_size=1, max_size=5))
 def test_a_path_is_carried_only_if_every_part_of_it_is_plain(parts: list[str]):
-    assert bool(unsafe("/".join(parts), "-:00")) == bool({"..", ".", "", ".git", ".GIT"}.intersection(parts))
+    assert bool(explain_unsafe("/".join(parts), "-:00")) == bool({"..", ".", "", ".git", ".GIT"}.intersection(parts))
 
 
 def link_file(files: Path) -> None:
@@ -370,10 +374,10 @@ def test_a_hostile_configuration_is_refused(tmp_path, gh, remote, spoil: Callabl
 
 def test_a_path_forged_into_the_lock_is_refused(tmp_path: Path, gh: Gh, remote: Remote):
     made = MadeRun(tmp_path).ended()
-    held = json.loads((made.folder / paths.LOCK).read_bytes())
+    held = json.loads((made.folder / run_folder.LOCK).read_bytes())
     held["arms"]["candidate"]["files"]["../../evil"] = "-:00"
-    made.edit(paths.LOCK, arms=held["arms"])
-    assert isinstance(why_not(made, remote, gh), Refused)
+    made.edit(run_folder.LOCK, arms=held["arms"])
+    assert isinstance(why_not(made, remote, gh), PromotionRefused)
 
 
 @pytest.mark.parametrize("place", ["CLAUDE.md", ".claude"])
@@ -389,7 +393,7 @@ def test_a_link_in_the_repository_is_not_written_through(tmp_path: Path, gh: Gh,
 )
 def test_a_branch_with_a_tricky_name_is_refused(name: str):
     with pytest.raises(BadInput):
-        named(name, "trunk")
+        check_branch_name(name, "trunk")
 
 
 # --- the command ----------------------------------------------------------------------------------

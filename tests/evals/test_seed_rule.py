@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import BadInput
-from assay.evals.compare import compare
-from assay.evals.gate import exit_code, should_promote
-from assay.evals.types import CheckResult, Cost, Design, Thresholds
+from assay.evals.deciding.compare import compare
+from assay.evals.deciding.gate import pick_exit_code, should_promote
+from assay.types.evals import CheckResult, Cost, Design, Thresholds
 from tests.evals.make_trials import CHEAP, PLAIN, arms, candidate, trial
 
 
@@ -107,7 +107,7 @@ BETTER = trial("b", 0, 1), candidate(trial("b", 1, 1))
 def test_what_is_missing_never_promotes_even_beside_a_gain(ours, theirs, verdict, code):
     beside = ([], []) if not ours and not theirs else ([BETTER[0]], [BETTER[1]])
     found = compare([*ours, *beside[0]], [*theirs, *beside[1]])
-    assert (found.verdict, exit_code(found)) == (verdict, code)
+    assert (found.verdict, pick_exit_code(found)) == (verdict, code)
     assert not found.promote
     assert not should_promote(found)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from assay.errors import BadInput
-from assay.evals.compare import compare
-from assay.evals.gate import should_promote
-from assay.evals.sequential import boundaries, chance_to_cross
-from assay.evals.types import Design, Thresholds
+from assay.evals.deciding.compare import compare
+from assay.evals.deciding.gate import should_promote
+from assay.evals.deciding.sequential import estimate_crossing, find_boundaries
+from assay.types.evals import Design, Thresholds
 from tests.evals.make_trials import arms
 
 TASKS = 12
@@ -19,14 +19,14 @@ def looked(before: list[int], after: list[int], plan: Design = PLAN):
 
 
 def test_the_limits_are_those_of_wang_and_tsiatis():
-    assert [round(one, 2) for one in boundaries(0.01)] == [3.69, 3.10, 2.80, 2.61, 2.47]
+    assert [round(one, 2) for one in find_boundaries(0.01)] == [3.69, 3.10, 2.80, 2.61, 2.47]
 
 
 def test_luck_crosses_any_of_the_limits_as_often_as_it_may():
     steps = np.random.default_rng(1).normal(size=(200_000, 5)).cumsum(axis=1) / np.sqrt(np.arange(1, 6))
     for alpha in (0.05, 0.01):
-        assert np.mean((steps >= boundaries(alpha)).any(axis=1)) == pytest.approx(alpha, rel=0.1)
-    assert chance_to_cross([2.3263]) == pytest.approx(0.01, abs=1e-4)
+        assert np.mean((steps >= find_boundaries(alpha)).any(axis=1)) == pytest.approx(alpha, rel=0.1)
+    assert estimate_crossing([2.3263]) == pytest.approx(0.01, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_half_a_round_is_not_looked_at():
 
 def test_being_tried_again_moves_the_limits():
     again = Design(tasks=PLAN.tasks, repeats=10, is_sequential=True, attempt=2)
-    assert looked([0, 0], [1, 1], again).statistics.boundary == pytest.approx(boundaries(0.005)[0])
+    assert looked([0, 0], [1, 1], again).statistics.boundary == pytest.approx(find_boundaries(0.005)[0])
 
 
 def test_a_gain_too_small_to_matter_goes_on_to_the_end():

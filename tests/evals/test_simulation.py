@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.evals.compare import compare
+from assay.evals.deciding.compare import compare
 from benchmarks import gate, gate_twin
 from benchmarks.gate_world import central, draw, lifted
 
@@ -35,9 +35,9 @@ def test_a_gain_is_found_as_often_as_the_planner_says(tasks, repeats, gain, leas
 
 
 def gate_power(tasks: int, repeats: int, gain: float) -> float:
-    from assay.evals.planner import plan
+    from assay.evals.deciding.planner import plan_suite
 
-    power = plan(tasks, repeats, 100 * gain).power
+    power = plan_suite(tasks, repeats, 100 * gain).power
     assert power is not None
     return power
 
@@ -83,7 +83,7 @@ def test_the_benchmark_decides_as_the_product_does(gain, is_judged):
 
 
 def test_the_benchmark_looks_as_the_product_does():
-    from assay.evals.types import Design
+    from assay.types.evals import Design
 
     drawn = draw(dice(5), lifted(central(dice(6), 8, 6), 0.3), 10)
     superior, stopped = gate.looks(drawn)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.errors import BadInput
-from assay.evals.compare import compare
-from assay.evals.gate import exit_code, should_promote
-from assay.evals.types import Cost, Design, Thresholds
+from assay.evals.deciding.compare import compare
+from assay.evals.deciding.gate import pick_exit_code, should_promote
+from assay.types.evals import Cost, Design, Thresholds
 from tests.evals.make_trials import CHEAP, arms, side, swapped
 
 QUICK = Thresholds(relabellings=999)
@@ -18,7 +18,7 @@ OFTEN = [1, 1, 1, 1, 0]
 
 def test_a_clear_gain_is_improved_and_promoted():
     found = compare(*arms([MOSTLY] * 8, [OFTEN] * 8))
-    assert (found.verdict, found.label, exit_code(found)) == ("improved", "tested", 0)
+    assert (found.verdict, found.label, pick_exit_code(found)) == ("improved", "tested", 0)
     assert should_promote(found)
     assert found.net_gain == pytest.approx(0.6)
     assert found.statistics.p_better == pytest.approx(1e-4)
@@ -27,18 +27,18 @@ def test_a_clear_gain_is_improved_and_promoted():
 
 def test_a_clear_loss_is_regressed():
     found = compare(*arms([OFTEN] * 8, [MOSTLY] * 8))
-    assert (found.verdict, exit_code(found)) == ("regressed", 1)
+    assert (found.verdict, pick_exit_code(found)) == ("regressed", 1)
     assert found.statistics.p_worse == pytest.approx(1e-4)
 
 
 def test_equal_arms_that_hardly_vary_are_shown_equal():
     found = compare(*arms([[1] * 5] * 8, [[1] * 5] * 8), QUICK)
-    assert (found.verdict, exit_code(found), found.statistics.informative) == ("neutral", 3, 0)
+    assert (found.verdict, pick_exit_code(found), found.statistics.informative) == ("neutral", 3, 0)
 
 
 def test_equal_arms_that_vary_are_inconclusive():
     found = compare(*arms([[1, 0, 1, 0, 1]] * 8, [[0, 1, 0, 1, 1]] * 8), QUICK)
-    assert (found.verdict, exit_code(found)) == ("inconclusive", 3)
+    assert (found.verdict, pick_exit_code(found)) == ("inconclusive", 3)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_repeats_judged_on_one_side_only_do_not_meet():
 def test_a_suite_without_checks_promotes_nothing():
     ours, theirs = (side(arm, [[1] * 5] * 8, judge01=judge) for arm, judge in (("baseline", 0.2), ("candidate", 0.9)))
     found = compare(*([replace(one, checks=()) for one in arm] for arm in (ours, theirs)))
-    assert (found.verdict, exit_code(found), found.promote) == ("invalid", 4, False)
+    assert (found.verdict, pick_exit_code(found), found.promote) == ("invalid", 4, False)
 
 
 def test_what_holds_on_one_task_only_is_said_to_be_narrow():

@@ -3,10 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from assay.evals.compare import compare
-from assay.evals.gate import should_promote
-from assay.evals.types import Cost, Design
-from assay.evals.worst import at_worst, unequal
+from assay.evals.deciding.compare import assume_worst, compare, explain_unequal_losses
+from assay.evals.deciding.gate import should_promote
+from assay.types.evals import Cost, Design
 from tests.evals.make_trials import CHEAP, PLAIN, arms, candidate, trial
 
 FAIL, PASS = [[0] * 5] * 6, [[1] * 5] * 6
@@ -47,14 +46,14 @@ def test_arms_that_lose_attempts_unequally_often_are_not_promoted():
 @pytest.mark.parametrize(("ours", "theirs", "is_odd"), [(0, 4, False), (0, 5, True), (5, 5, False), (2, 10, True)])
 def test_lost_attempts_are_put_to_a_test(ours, theirs, is_odd):
     sides = [[trial(lost=count)] for count in (ours, theirs)]
-    assert bool(unequal(*sides)) == is_odd
+    assert bool(explain_unequal_losses(*sides)) == is_odd
 
 
 def test_missing_trials_are_counted_at_their_worst():
     ours, theirs = trial(cost=PLAIN, judge01=0.5), candidate(trial(cost=CHEAP, judge01=0.5), repeat=2)
     gone = [trial(repeat=3, state="failed_infrastructure", of=0, cost=Cost())]
     gone.append(candidate(gone[0]))
-    better, worse = at_worst(gone, [ours, theirs, *gone])
+    better, worse = assume_worst(gone, [ours, theirs, *gone])
     assert (better.checks[0].passed, better.judge01, better.cost) == (True, 1.0, CHEAP)
     assert (worse.checks[0].passed, worse.judge01, worse.cost) == (False, 0.0, PLAIN)
 

@@ -121,7 +121,8 @@ RULES: dict[str, Rule] = {
     "the network is used": Rule(
         imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http",
         "testing": "servers on the loopback, for tests",
-        "evals/relay.py": "an agent's own way to its service", "evals/doorway.py": "the sandbox's side of it"}
+        "evals/sandbox/proxy_inside.py": "an agent's own way to its service",
+        "evals/sandbox/proxy.py": "the sandbox's side of it"}
     ),
     "modules are imported by a name that is not written there": Rule(
         imports("?"),
@@ -136,7 +137,7 @@ RULES: dict[str, Rule] = {
         {
             "cli": "the only room that speaks",
             "reports/terminal.py": "a type",
-            "evals/tester.py": "a check's own process; what it says is kept, and redacted in evals/account",
+            "evals/sandbox/pytest_inside.py": "a check's own process; what it says is redacted in evals/running",
         },
     ),
     "files are written": Rule(
@@ -145,7 +146,7 @@ RULES: dict[str, Rule] = {
             "testing": "what a test makes up",
             "files.py": "reports (-o), runs, and pulled sessions, each whole or not at all",
             "cli/evaluating.py": "a .gitignore beside the runs",
-            "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/account",
+            "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/running/evaluation",
             "cli/program.py": "the null device",
             "stores": "the store, for its owner alone",
             "git/repo.py": "ids of commits, in a file without a name",

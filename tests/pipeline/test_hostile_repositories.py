@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from assay.errors import BadInput
-from assay.evals.configs import load_config
-from assay.evals.landing import Landing
+from assay.evals.promoting.branch import PromotionRemote
+from assay.evals.tasks.config import load_config
 from assay.git import COPY, LAND, QUIET_VARIABLES, READ, GitRunner, GitTimeout, find_repository, find_transport
 from assay.git.repo import open_repo
 from tests.conftest import Ran, is_one_line, run, warm
@@ -349,7 +349,7 @@ def test_no_secret_of_the_environment_reaches_git(tmp_path: Path, monkeypatch: p
     assert states(score(tmp_path, 20, PATH=os.environ["PATH"], **canaries)) == {"s1": "yes"}
     load_config("main", tmp_path / "keep", tmp_path / "till")
     (tmp_path / "scratch").mkdir()
-    landing = Landing(remote.clone, tmp_path / "scratch")
+    landing = PromotionRemote(remote.clone, tmp_path / "scratch")
     landing.push(landing.fetch("trunk"), "weave")
     told = [file.read_text() for file in (tmp_path / "seen").iterdir()]
     assert len(told) > 20

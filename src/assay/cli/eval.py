@@ -17,21 +17,20 @@ from assay.cli.saving import checked
 from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
 from assay.errors import InvalidRun
-from assay.evals import kept as keeping
-from assay.evals import planner
-from assay.evals.account import account
-from assay.evals.checkup import check_task
-from assay.evals.compare import verify
-from assay.evals.configs import FILE as CONFIG_FILE
-from assay.evals.configs import load_config
-from assay.evals.evaluating import compared, sound, trusted
-from assay.evals.kept import Decided, Kept
-from assay.evals.replay import replay as replayed
-from assay.evals.tasks import Task, load_suite
-from assay.evals.types import Comparison, Plan
+from assay.evals.deciding import planner
+from assay.evals.deciding.compare import verify_comparison
+from assay.evals.running import recorded_run as keeping
+from assay.evals.running.evaluation import build_evaluation, check_run, check_unaltered, compare_trials
+from assay.evals.running.recorded_run import Decisions, RecordedRun
+from assay.evals.running.recorded_run import replay_run as replayed
+from assay.evals.running.task_checks import check_task
+from assay.evals.tasks.config import FILE as CONFIG_FILE
+from assay.evals.tasks.config import load_config
+from assay.evals.tasks.task import Task, load_suite
 from assay.reports import evaluation as shown
 from assay.reports.evaluated import SCHEMA_VERSION, CheckupLine, Checkups
 from assay.reports.safe import encoded
+from assay.types.evals import Comparison, SuitePlan
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
 BAD, UNDECIDED = 2, 3
@@ -203,35 +202,35 @@ def run(  # noqa: PLR0913  each is an option
         ),
     )  # fmt: skip
     found = evaluating.evaluated(asked)
-    leave(account(found.comparison, found.kept), targets, as_json)
+    leave(build_evaluation(found.comparison, found.kept), targets, as_json)
 
 
 @app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
 def compare(run: RunFolder, as_json: AsJson = False, output: Output = None) -> None:
     """Compare the trials of a run that has ended, as it was decided before the first of them."""
     targets, (kept, decided) = files(output), whole(run)
-    leave(account(compared(kept.trials, decided), kept), targets, as_json)
+    leave(build_evaluation(compare_trials(kept.trials, decided), kept), targets, as_json)
 
 
 @app.command("gate", epilog="Example: `assay eval gate .assay/runs/3f2a91c0 && echo in`")
 def gate(run: RunFolder, as_json: AsJson = False) -> None:
     """Say whether the candidate of a run may go in: its comparison is made again and must be the one on record."""
     kept, decided = whole(run)
-    found = account(on_record(kept, decided), kept)
+    found = build_evaluation(on_record(kept, decided), kept)
     leave(found, [], as_json, shown.gate(found))
 
 
 @app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
 def replay(run: RunFolder, as_json: AsJson = False, output: Output = None) -> None:
     """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
-    targets, kept = files(output), keeping.load(run)
-    trusted(kept.altered)  # costs may differ: it is for today's
-    decided = keeping.decided(kept.lock)
-    again = keeping.rejudged(kept, replayed(kept.folder).trials)
-    before, now = compared(kept.trials, decided), compared(again.trials, decided)
+    targets, kept = files(output), keeping.load_run(run)
+    check_unaltered(kept.altered)  # costs may differ: it is for today's
+    decided = keeping.read_decisions(kept.lock)
+    again = keeping.replace_trials(kept, replayed(kept.folder).trials)
+    before, now = compare_trials(kept.trials, decided), compare_trials(again.trials, decided)
     if before.verdict != now.verdict:
         print(f"assay: the verdict was {before.verdict} when these trials were run", file=sys.stderr)
-    leave(account(now, again), targets, as_json)
+    leave(build_evaluation(now, again), targets, as_json)
 
 
 @app.command("plan", epilog="Example: `assay eval plan --tasks tasks --repeats 5 --want 15`")
@@ -245,16 +244,16 @@ def plan(
 ) -> None:
     """Say what these tasks can prove with so many repeats, before anything is spent."""
     suite = load_suite(tasks)
-    known = planner.pilot([one for one in whole(pilot)[0].trials if one.arm == "baseline"]) if pilot else None
+    known = planner.measure_pilot([one for one in whole(pilot)[0].trials if one.arm == "baseline"]) if pilot else None
     judged = any(task.rubric for task in suite.tasks)
-    made: Plan = planner.plan(
+    made: SuitePlan = planner.plan_suite(
         len(suite.tasks), repeats or evaluating.REPEATS, want, known, is_judged=judged, attempt=attempt or 1
     )
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(encoded({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
     else:
-        Console().print(shown.sentences(planner.told(made)))
+        Console().print(shown.sentences(planner.describe_plan(made)))
     if not made.is_decidable:
         raise typer.Exit(UNDECIDED)
 
@@ -267,17 +266,17 @@ def looked_at(task: Task) -> CheckupLine:
     return msgspec.convert(check_task(task, os.environ), CheckupLine, from_attributes=True)
 
 
-def whole(run: Path) -> tuple[Kept, Decided]:
+def whole(run: Path) -> tuple[RecordedRun, Decisions]:
     """A run that has ended and can be trusted, and what was decided before it began."""
-    kept = sound(keeping.load(run))
-    return kept, keeping.decided(kept.lock)
+    kept = check_run(keeping.load_run(run))
+    return kept, keeping.read_decisions(kept.lock)
 
 
-def on_record(kept: Kept, decided: Decided) -> Comparison:
+def on_record(kept: RecordedRun, decided: Decisions) -> Comparison:
     """The comparison that was written down, when it is what the trials say."""
-    found = keeping.comparison_of(kept.folder)
+    found = keeping.load_comparison(kept.folder)
     sides = [[one for one in kept.trials if one.arm == arm] for arm in ("baseline", "candidate")]
-    wrong = verify(found, sides[0], sides[1], decided.thresholds, decided.design)
+    wrong = verify_comparison(found, sides[0], sides[1], decided.thresholds, decided.design)
     if found.rule != decided.rule:
         wrong = (f"rule: it was decided to go by {decided.rule}",)
     if wrong:

@@ -10,15 +10,15 @@ import typer
 
 from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Given, as_reported
-from assay.evals import kept
-from assay.evals import mine as mining
-from assay.evals.account import account
-from assay.evals.promote import Body, Promotion, Wish
-from assay.evals.promote import promote as promoted
-from assay.evals.types import Comparison
+from assay.evals.promoting import mine as mining
+from assay.evals.promoting.promote import Body, PromoteRequest, Promotion
+from assay.evals.promoting.promote import promote_candidate as promoted
+from assay.evals.running import recorded_run
+from assay.evals.running.evaluation import build_evaluation
 from assay.reports.evaluation_files import markdown
 from assay.reports.safe import encoded, safe
 from assay.stores import open_existing_store, pick_store_url
+from assay.types.evals import Comparison
 
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
 MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
@@ -57,7 +57,7 @@ def promote(
     as_json: AsJson = False,
 ) -> None:
     """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes."""
-    wish = Wish(
+    wish = PromoteRequest(
         run=run, repository=(repo or Path()).absolute(), branch=branch, candidate=candidate, is_meant=yes,
         is_named=repo is not None,
     )  # fmt: skip
@@ -79,11 +79,11 @@ def mine(
     store: StorePath = None,
 ) -> None:
     """Turn a session that did not land into a task to fill in: prompt, repository, checks from the later fix."""
-    wish = mining.Wish(session=session, into=into, repository=repo, fix=fix)
+    wish = mining.MineRequest(session=session, into=into, repository=repo, fix=fix)
     config = as_reported(Given(repo=[repo] if repo else None, store=store))
     url = pick_store_url(config.store, os.environ)
     with closing(open_existing_store(url)) as there:
-        found = mining.mine(there, config, wish)
+        found = mining.mine_session(there, config, wish)
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(encoded(found) + b"\n")
@@ -96,7 +96,7 @@ def body_of(run: Path) -> Body:
     """The comparison as Markdown, with what the run tells of itself."""
 
     def body(comparison: Comparison) -> str:
-        return markdown(account(comparison, kept.load(run))).decode()
+        return markdown(build_evaluation(comparison, recorded_run.load_run(run))).decode()
 
     return body
 

@@ -17,16 +17,16 @@ from assay.cli.saving import write
 from assay.cli.shared import leave_quietly, one_of, settings
 from assay.cli.wanted import Given, settled
 from assay.errors import BadInput
-from assay.evals import evaluating, planner, sequential
-from assay.evals import run as running
-from assay.evals.configs import Config, load_config
-from assay.evals.evaluating import Outcome, design_of
-from assay.evals.judging import NOBODY, Rubrics
-from assay.evals.kept import Decided, pins
-from assay.evals.limits import thresholds
-from assay.evals.paths import run_folder
-from assay.evals.tasks import Suite, load_suite
-from assay.evals.types import Arm, Plan, Rule
+from assay.evals.deciding import planner, sequential
+from assay.evals.deciding.compare import build_thresholds
+from assay.evals.running import evaluation
+from assay.evals.running.evaluation import EvaluationResult, build_design
+from assay.evals.running.judge import NOBODY, RubricJudge
+from assay.evals.running.plan import RunOptions, RunProgress, RunRequest, build_plan
+from assay.evals.running.recorded_run import Decisions, pin_decisions
+from assay.evals.running.run_folder import find_run_folder
+from assay.evals.tasks.config import AgentConfig, load_config
+from assay.evals.tasks.task import Suite, load_suite
 from assay.pipeline.asking import asks_model
 from assay.pipeline.quality import for_quality
 from assay.reports import evaluation as shown
@@ -34,6 +34,7 @@ from assay.reports.evaluated import Evaluation
 from assay.reports.evaluation_files import junit, machine, markdown
 from assay.reports.evaluation_page import page
 from assay.reports.safe import many, one_line, safe
+from assay.types.evals import Arm, Rule, SuitePlan
 
 ROOT, REPEATS = Path(".assay/runs"), 3
 FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
@@ -42,7 +43,7 @@ FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
     ".html": lambda found, target: page(found, target.parent),
     ".xml": lambda found, _: junit(found),
 }
-Tell = Callable[[running.Progress], None]
+Tell = Callable[[RunProgress], None]
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -77,29 +78,31 @@ class Limits(Struct, frozen=True, kw_only=True):
     objective_drop_is_regression: bool | None = None
 
 
-def evaluated(asked: Asked) -> Outcome:
+def evaluated(asked: Asked) -> EvaluationResult:
     """Run what is asked for, or go on with it."""
     rule, repeats = how(asked)
-    limits = thresholds(settings(**{f"eval_{name}": value for name, value in asdict(asked.limits).items()}).eval)
+    limits = build_thresholds(settings(**{f"eval_{name}": value for name, value in asdict(asked.limits).items()}).eval)
     suite = load_suite(asked.tasks)
     root = asked.out or ROOT
-    arms: dict[Arm, Config] = {
+    arms: dict[Arm, AgentConfig] = {
         "baseline": load_config(asked.baseline, root / "configs"),
         "candidate": load_config(asked.candidate, root / "configs"),
     }
-    folder = asked.out or run_folder(ROOT, suite.sha256, arms["baseline"].sha256, arms["candidate"].sha256)
-    number = asked.attempt or evaluating.attempt(folder, suite, arms)
+    folder = asked.out or find_run_folder(ROOT, suite.sha256, arms["baseline"].sha256, arms["candidate"].sha256)
+    number = asked.attempt or evaluation.count_attempts(folder, suite, arms)
     with rubrics(asked, suite) as judge, telling() as tell:
         says = promised(suite, repeats, number, asked.want, is_judged=judge is not None) if rule == "tested" else ()
-        design = design_of(suite, repeats, number, is_sequential=asked.sequential)
-        decided = Decided(rule=rule, design=design, thresholds=limits, judge=judge.name if judge else NOBODY)
-        plan = running.plan(
-            suite, arms, folder, os.environ, more=pins(decided), tell=tell, judge=judge,
-            options=running.Options(jobs=asked.jobs, max_cost=asked.max_cost),
+        design = build_design(suite, repeats, number, is_sequential=asked.sequential)
+        decided = Decisions(rule=rule, design=design, thresholds=limits, judge=judge.name if judge else NOBODY)
+        plan = build_plan(
+            RunRequest(
+                suite=suite, arms=arms, folder=folder, env=os.environ, pins=pin_decisions(decided), report=tell,
+                judge=judge, options=RunOptions(jobs=asked.jobs, max_cost=asked.max_cost),
+            )
         )  # fmt: skip
         if asked.out is None:
             unseen_by_git(ROOT)
-        return evaluating.evaluate(plan, decided, says)
+        return evaluation.run_evaluation(plan, decided, says)
 
 
 def how(asked: Asked) -> tuple[Rule, int]:
@@ -116,7 +119,7 @@ def how(asked: Asked) -> tuple[Rule, int]:
 
 
 @contextmanager
-def rubrics(asked: Asked, suite: Suite) -> Iterator[Rubrics | None]:
+def rubrics(asked: Asked, suite: Suite) -> Iterator[RubricJudge | None]:
     """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
     given = Given(judge=asked.judge, model=asked.model, url=asked.url, store=asked.store)
     config, there = for_quality(settled(given)), sum(bool(task.rubric) for task in suite.tasks)
@@ -124,7 +127,7 @@ def rubrics(asked: Asked, suite: Suite) -> Iterator[Rubrics | None]:
         yield None
         return
     agree(asked, f"{config.judge} is asked once for each trial of {many(there, 'task')} with a rubric")
-    judge = Rubrics(config, os.environ)
+    judge = RubricJudge(config, os.environ)
     try:
         yield judge
     finally:
@@ -143,13 +146,13 @@ def agree(asked: Asked, what: str) -> None:
 
 def promised(suite: Suite, repeats: int, attempt: int, want: float | None, *, is_judged: bool) -> tuple[str, ...]:
     """What this suite can prove, in sentences; a gain that it can't show is refused."""
-    made: Plan = planner.plan(len(suite.tasks), repeats, want, is_judged=is_judged, attempt=attempt)
+    made: SuitePlan = planner.plan_suite(len(suite.tasks), repeats, want, is_judged=is_judged, attempt=attempt)
     if want is not None and not made.is_decidable:
         raise BadInput("; ".join(made.says))
     if sys.stderr.isatty() or not made.is_decidable:
-        for line in planner.told(made) if sys.stderr.isatty() else made.says:
+        for line in planner.describe_plan(made) if sys.stderr.isatty() else made.says:
             print(f"assay: {safe(line)}", file=sys.stderr)
-    return planner.told(made)
+    return planner.describe_plan(made)
 
 
 def unseen_by_git(root: Path) -> None:
@@ -175,7 +178,7 @@ def telling() -> Iterator[Tell]:
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("trials", total=None, now="")
 
-    def tell(at: running.Progress) -> None:
+    def tell(at: RunProgress) -> None:
         slot = at.slot
         name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
         if at.event == "failed":

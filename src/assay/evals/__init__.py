@@ -1,6 +1,13 @@
 """Is the new configuration better, and may it go in?
 
-Takes trials of two arms, gives a `Comparison`; `types` holds all the values. The arithmetic is pure: `compare` picks
-the rule, `seed_rule` and `tested_rule` decide, `guard` asks for fresh trials, `planner` speaks before the first one.
-Nothing here is imported before it is needed: NumPy takes its time to start.
+- `tasks` loads what is run: tasks, configurations, and hashes of their files;
+- `sandbox` runs one command where it can do no harm, and ends all of it;
+- `checks` has one module for each kind of objective check;
+- `runners` has one module for each agent that can be evaluated;
+- `running` runs trials, records them, and loads them again;
+- `deciding` compares the trials of two arms and says whether the candidate may go in;
+- `promoting` carries a proven candidate into a repository, and makes tasks of sessions that did not land.
+
+Takes folders of tasks and two configurations; gives `types.evals` values and a folder for each run. Imports whatever
+stands left of it. NumPy is imported when it is needed: it takes its time to start.
 """

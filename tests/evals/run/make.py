@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from assay.evals.configs import Config, load_config
-from assay.evals.run import Options, Plan, Ran, main_trials, plan, run
-from assay.evals.sandbox import Sandbox, pick, plain
-from assay.evals.tasks import Suite, load_suite
+from assay.evals.running.plan import RunOptions, RunPlan, RunRequest, build_plan
+from assay.evals.running.run import RunResult, run_trials
+from assay.evals.sandbox.bubblewrap import Sandbox, build_plain_sandbox, pick_sandbox
+from assay.evals.tasks.config import AgentConfig, load_config
+from assay.evals.tasks.task import Suite, load_suite
+from assay.types.evals import Arm, Trial, TrialRequest
 
-PLAIN = plain("this test")
+PLAIN = build_plain_sandbox("this test")
 OPEN = Sandbox(kind="plain", why="this test")
 """As on machines where nothing can be hidden."""
 
@@ -40,7 +42,7 @@ def task(folder: Path, name: str = "weave", files: dict[str, str] | None = None,
     return tree(folder / name, {"task.toml": text, "workspace/yarn.txt": "red\n", **(files or {})})
 
 
-def config(folder: Path, script: str, name: str = "config", **files: str) -> Config:
+def config(folder: Path, script: str, name: str = "config", **files: str) -> AgentConfig:
     """A `command` agent that runs a shell script."""
     told = 'agent = "command"\ncommand = ["./agent.sh"]\n'
     tree(folder / name, {"config.toml": told, "agent.sh": f"#!/bin/sh\n{script}\n", **files})
@@ -50,7 +52,7 @@ def config(folder: Path, script: str, name: str = "config", **files: str) -> Con
 BUSY = """echo '{"type": "result", "is_error": true, "api_error_status": 529, "result": "the loom is busy"}'; exit 1"""
 
 
-def served(tmp: Path, first: str, second: str) -> tuple[tuple[Config, Config], dict[str, str]]:
+def served(tmp: Path, first: str, second: str) -> tuple[tuple[AgentConfig, AgentConfig], dict[str, str]]:
     """Two arms of a stand-in for Claude Code, which can say that its service is busy; and the variables it needs."""
     told = 'agent = "claude-code"\n'
     arms = [tree(tmp / name, {"config.toml": told, "files/arm": name}) for name in ("a", "b")]
@@ -70,22 +72,37 @@ def bubblewrap() -> Sandbox:
     if shutil.which("bwrap") is None and shutil.which("apt-get") and os.geteuid() == 0:
         for words in (["update", "-q"], ["install", "-qy", "--no-install-recommends", "bubblewrap"]):
             subprocess.run(["apt-get", *words], capture_output=True, check=False)
-        pick.cache_clear()
-    found = pick()
+        pick_sandbox.cache_clear()
+    found = pick_sandbox()
     if found.kind == "plain":
         pytest.skip(found.why)
     return found
 
 
-def planned(tmp: Path, suite: Suite, arms: tuple[Config, Config], sandbox: Sandbox = PLAIN, **more: Any) -> Plan:
+def planned(
+    tmp: Path, suite: Suite, arms: tuple[AgentConfig, AgentConfig], sandbox: Sandbox = PLAIN, **more: Any
+) -> RunPlan:
     env = more.pop("env", None) or os.environ
-    return plan(
-        suite, dict(zip(("baseline", "candidate"), arms, strict=True)), tmp / "run", env, sandbox=sandbox,
-        options=Options(wait_s=0.0, **more.pop("options", {})), **more,
+    return build_plan(
+        RunRequest(
+            suite=suite, arms=dict(zip(("baseline", "candidate"), arms, strict=True)), folder=tmp / "run", env=env,
+            sandbox=sandbox, options=RunOptions(wait_s=0.0, **more.pop("options", {})), **more,
+        )
     )  # fmt: skip
 
 
-def ran(tmp: Path, arms: tuple[Config, Config], sandbox: Sandbox = PLAIN, repeats: int = 1, **more: Any) -> Ran:
+def main_trials(suite: Suite, repeats: int) -> list[TrialRequest]:
+    """So many trials of every task and arm."""
+    return [TrialRequest(task=task.name, stage="main", repeats=repeats) for task in suite.tasks]
+
+
+def of_arm(found: RunResult, arm: Arm) -> list[Trial]:
+    return [trial for trial in found.trials if trial.arm == arm]
+
+
+def ran(
+    tmp: Path, arms: tuple[AgentConfig, AgentConfig], sandbox: Sandbox = PLAIN, repeats: int = 1, **more: Any
+) -> RunResult:
     """What comes of the tasks in `tmp/tasks`."""
     suite = load_suite(tmp / "tasks")
-    return run(planned(tmp, suite, arms, sandbox, **more), main_trials(suite, repeats))
+    return run_trials(planned(tmp, suite, arms, sandbox, **more), main_trials(suite, repeats))

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.evals.checks.diff_within import pattern_of
+from assay.evals.checks import CheckContext, CommandResult, find_kind, parse_check
+from assay.evals.checks.diff_within import compile_pattern
 from assay.evals.checks.json_value import same
-from assay.evals.checks.reward import rewards_of
-from assay.evals.scene import Ran, Scene, check_of, kind
-from assay.evals.workspace import changes, clean_copy, copy_tree, diff, entries
+from assay.evals.checks.reward import parse_rewards
+from assay.evals.sandbox.workspace import copy_tree, hash_entries, list_changes, make_clean_copy, render_diff
 from assay.types import Call, Turn
 from tests.evals.run.make import tree
 
@@ -44,9 +44,9 @@ TURNS = (Turn(calls=(call("Bash", command="cat .env.local && ls"), call("Edit", 
 
 
 def found(workspace, turns=TURNS, changed=(), ran=None, **table):
-    check = check_of(table, 1, "here")
-    scene = Scene(workspace=workspace, changed=changed, turns=turns, run=lambda *_: ran)
-    return kind(check.kind).check(check.spec, scene)
+    check = parse_check(table, 1, "here")
+    scene = CheckContext(workspace=workspace, changed=changed, turns=turns, run=lambda *_: ran)
+    return find_kind(check.kind).check(check.spec, scene)
 
 
 PASSES = [
@@ -100,14 +100,14 @@ def test_a_check_says_what_is_so(workspace, table, passed):
 
 
 COMMANDS = [
-    (Ran(ended="exit", code=0), True),
-    (Ran(ended="exit", code=1, output="PASSED"), False),
-    (Ran(ended="exit", code=-9), False),
-    (Ran(ended="timeout", code=0), False),
-    (Ran(ended="disk", code=0), False),
-    (Ran(ended="exit", code=0, is_tampered=True), False),
-    (Ran(ended="lost", code=None), None),
-    (Ran(ended="stopped", code=None), None),
+    (CommandResult(ended="exit", code=0), True),
+    (CommandResult(ended="exit", code=1, output="PASSED"), False),
+    (CommandResult(ended="exit", code=-9), False),
+    (CommandResult(ended="timeout", code=0), False),
+    (CommandResult(ended="disk", code=0), False),
+    (CommandResult(ended="exit", code=0, is_tampered=True), False),
+    (CommandResult(ended="lost", code=None), None),
+    (CommandResult(ended="stopped", code=None), None),
 ]
 
 
@@ -117,7 +117,7 @@ def test_a_commands_exit_decides_and_nothing_that_it_prints(workspace, ran, pass
 
 
 def test_another_exit_code_may_be_what_is_wanted(workspace):
-    assert found(workspace, ran=Ran(ended="exit", code=3), kind="command", run="x", expect_exit=3).passed
+    assert found(workspace, ran=CommandResult(ended="exit", code=3), kind="command", run="x", expect_exit=3).passed
 
 
 REWARDS = [
@@ -128,12 +128,12 @@ REWARDS = [
 
 @pytest.mark.parametrize(("text", "passed"), REWARDS)
 def test_a_reward_is_a_pass_from_1_on(workspace, text, passed):
-    assert found(workspace, ran=Ran(ended="exit", code=0, reward=text), kind="reward").passed is passed
+    assert found(workspace, ran=CommandResult(ended="exit", code=0, reward=text), kind="reward").passed is passed
 
 
 @given(st.text())
 def test_no_reward_file_breaks_anything(text):
-    assert all(isinstance(value, float) for value in rewards_of(text).values())
+    assert all(isinstance(value, float) for value in parse_rewards(text).values())
 
 
 JSON = st.recursive(
@@ -150,26 +150,26 @@ def test_a_value_is_the_same_after_a_way_through_json(value):
 @given(st.text(alphabet="ab/.*?[", max_size=12), st.text(alphabet="ab/.", max_size=12))
 def test_a_pattern_without_signs_fits_itself_alone(pattern, path):
     if not set("*?") & set(pattern) and not pattern.endswith("/"):
-        assert bool(pattern_of(pattern).fullmatch(path)) == (pattern == path)
-    assert pattern_of("**").fullmatch(path)
+        assert bool(compile_pattern(pattern).fullmatch(path)) == (pattern == path)
+    assert compile_pattern("**").fullmatch(path)
 
 
 def test_a_clean_copy_has_files_folders_and_links_that_lead_somewhere(workspace, tmp_path):
-    before = entries(workspace)
-    clean_copy(workspace, tmp_path / "clean", tmp_path / "no checks", [tmp_path / "secret"])
+    before = hash_entries(workspace)
+    make_clean_copy(workspace, tmp_path / "clean", tmp_path / "no checks", [tmp_path / "secret"])
     assert sorted(os.listdir(tmp_path / "clean")) == ["deep", "half.json", "in", "loom.json", "out", "scarf.txt"]
-    clean_copy(workspace, tmp_path / "again", tmp_path / "no checks", [tmp_path])
+    make_clean_copy(workspace, tmp_path / "again", tmp_path / "no checks", [tmp_path])
     assert sorted(os.listdir(tmp_path / "again")) == ["deep", "half.json", "in", "loom.json", "scarf.txt"]
-    assert entries(workspace) == before
+    assert hash_entries(workspace) == before
 
 
 def test_changes_are_shown_as_a_diff(tmp_path):
     tree(tmp_path / "a", {"same": "x\n", "old": "1\n2\n", "gone": "y", ".git/index": "1"})
     tree(tmp_path / "b", {"same": "x\n", "old": "1\n3\n", "new": "z\n", ".git/index": "2"})
     (tmp_path / "b" / "picture").write_bytes(b"\xff\x00")
-    changed = changes(entries(tmp_path / "a"), entries(tmp_path / "b"))
+    changed = list_changes(hash_entries(tmp_path / "a"), hash_entries(tmp_path / "b"))
     assert changed == ("gone", "new", "old", "picture")
-    shown = "".join(diff(tmp_path / "a", tmp_path / "b", changed))
+    shown = "".join(render_diff(tmp_path / "a", tmp_path / "b", changed))
     assert "-2\n+3\n" in shown
     assert "+++ b/new\n@@ -0,0 +1 @@\n+z\n" in shown
     assert "-y\n\\ No newline at end of file\n" in shown

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from assay.evals.run import main_trials, run
-from assay.evals.tasks import load_suite
-from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, planned, ran, task
+from assay.evals.running.run import run_trials
+from assay.evals.tasks.task import load_suite
+from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, main_trials, of_arm, planned, ran, task
 
 LOOK = """[ -e "$ASSAY_CHECKS/settings" ] && . "$ASSAY_CHECKS/settings"
 cmp scarf.txt "$ASSAY_CHECKS/expected.txt"
@@ -35,7 +35,7 @@ def tried(tmp: Path, script: str, sandbox, **fields):
     task(tmp / "tasks", files=HIDDEN, checks=CHECKS, **fields)
     honest = config(tmp, "echo blue > scarf.txt", "honest")
     found = ran(tmp, (honest, config(tmp, script, "cheat")), sandbox, options=options)
-    fair, cheat = found.of("baseline")[0], found.of("candidate")[0]
+    fair, cheat = of_arm(found, "baseline")[0], of_arm(found, "candidate")[0]
     assert all(check.passed for check in fair.checks), fair
     return found, cheat
 
@@ -47,8 +47,8 @@ def all_tried(tmp: Path, scripts: dict[str, str], sandbox, **fields):
         task(tmp / "tasks", name, files=HIDDEN, checks=CHECKS, prompt=script, **fields)
     honest, cheat = config(tmp, "echo blue > scarf.txt", "honest"), config(tmp, 'eval "$ASSAY_PROMPT"', "cheat")
     found = ran(tmp, (honest, cheat), sandbox, options={"jobs": 2})
-    assert all(check.passed for trial in found.of("baseline") for check in trial.checks)
-    trials = {trial.task: trial for trial in found.of("candidate")}
+    assert all(check.passed for trial in of_arm(found, "baseline") for check in trial.checks)
+    trials = {trial.task: trial for trial in of_arm(found, "candidate")}
     return found, {name: trials[names[script]] for name, script in scripts.items()}
 
 
@@ -104,8 +104,8 @@ def looked_for(tmp: Path, sandbox):
         config(tmp, f"{sys.executable} - <<'E'\n{script}\nE", "cheat"),
     )
     found = ran(tmp, arms, sandbox)
-    assert passed(found.of("baseline")[0]) == [True]
-    return found, found.of("candidate")[0]
+    assert passed(of_arm(found, "baseline")[0]) == [True]
+    return found, of_arm(found, "candidate")[0]
 
 
 def test_an_agent_that_looks_for_the_checks_finds_none(tmp_path, sandbox):
@@ -195,9 +195,9 @@ def test_what_lies_among_programs_is_hidden_too(tmp_path):
     arms = (config(place, script, "a", **{"secret.md": "red"}), config(place, f"{script} ", "b"))
     env = {**os.environ, "PATH": f"{place}:{os.environ['PATH']}"}
     suite = load_suite(place / "tasks")
-    found = run(planned(tmp_path, suite, arms, bubblewrap(), env=env), main_trials(suite, 1))
-    assert found.of("candidate")[0].checks[0].passed
-    assert not found.of("baseline")[0].checks[0].passed  # its own folder is there for it
+    found = run_trials(planned(tmp_path, suite, arms, bubblewrap(), env=env), main_trials(suite, 1))
+    assert of_arm(found, "candidate")[0].checks[0].passed
+    assert not of_arm(found, "baseline")[0].checks[0].passed  # its own folder is there for it
 
 
 def test_other_trials_that_it_forges_are_named(tmp_path):
@@ -264,9 +264,9 @@ def test_checks_that_run_its_code_can_not_be_changed_by_it(tmp_path, sandbox):
     checks = [{"kind": "command", "run": "sh helper.sh; true"}, {"kind": "command", "run": "sh checks/look.sh"}]
     task(tmp_path / "tasks", files={"checks/look.sh": "exit 1\n", "checks/expected.txt": "green\n"}, checks=checks)
     found = ran(tmp_path, (config(tmp_path, "touch helper.sh", "honest"), config(tmp_path, script, "cheat")), sandbox)
-    assert passed(found.of("baseline")[0]) == [True, False]
-    assert passed(found.of("candidate")[0]) == [False, False]
-    assert "changed while" in found.of("candidate")[0].checks[0].detail
+    assert passed(of_arm(found, "baseline")[0]) == [True, False]
+    assert passed(of_arm(found, "candidate")[0]) == [False, False]
+    assert "changed while" in of_arm(found, "candidate")[0].checks[0].detail
 
 
 def test_without_a_network_there_is_none(tmp_path):

@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from assay.errors import BadInput
-from assay.evals import lock
-from assay.evals.configs import load_config
-from assay.evals.run import run
-from assay.evals.tasks import load_suite
+from assay.evals.running import lock
+from assay.evals.running.run import run_trials
+from assay.evals.tasks.config import load_config
+from assay.evals.tasks.task import load_suite
 from tests.evals.run.make import config, planned, ran, task
 
 ROOT = Path(__file__).parents[3]
@@ -111,14 +111,14 @@ def test_a_run_that_ended_costs_nothing_more(twelve):
 def test_what_was_decided_before_holds_to_the_end(twelve):
     arms = (config(twelve, "true", "c"), config(twelve, "true ", "d"))
     suite = load_suite(twelve / "tasks")
-    run(planned(twelve, suite, arms, more={"alpha": "0.01"}), [])
+    run_trials(planned(twelve, suite, arms, pins={"alpha": "0.01"}), [])
     with pytest.raises(BadInput, match="alpha changed"):
-        run(planned(twelve, suite, arms, more={"alpha": "0.05"}), [])
+        run_trials(planned(twelve, suite, arms, pins={"alpha": "0.05"}), [])
 
 
 def test_two_processes_do_not_work_on_one_run(twelve):
     arms = (config(twelve, "true", "c"), config(twelve, "true ", "d"))
-    with lock.alone(twelve / "run"), pytest.raises(BadInput, match="another process"):
+    with lock.claim_run(twelve / "run"), pytest.raises(BadInput, match="another process"):
         ran(twelve, arms)
 
 
@@ -138,8 +138,8 @@ def test_a_run_does_not_go_on_with_something_else(twelve, path, why):
     for name in ("c", "d"):
         config(twelve, f"true {name}", name)
     suite = load_suite(twelve / "tasks")
-    run(planned(twelve, suite, arms()), [])
+    run_trials(planned(twelve, suite, arms()), [])
     (twelve / path).parent.mkdir(parents=True, exist_ok=True)
     (twelve / path).write_text("#!/bin/sh\necho other\n")
     with pytest.raises(BadInput, match=why):
-        run(planned(twelve, load_suite(twelve / "tasks"), arms()), [])
+        run_trials(planned(twelve, load_suite(twelve / "tasks"), arms()), [])

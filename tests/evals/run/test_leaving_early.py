@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from assay.errors import BadInput
-from assay.evals import steering
-from assay.evals.checking import Place, check_all
-from assay.evals.checkup import check_task
-from assay.evals.launching import Keepers
-from assay.evals.packing import pack, unpack
-from assay.evals.tasks import load_suite, load_task
-from assay.evals.workspace import begin, entries
-from tests.evals.run.make import PLAIN, bubblewrap, config, ran, task, tree
+from assay.evals import checks
+from assay.evals.running.task_checks import CheckPlace, check_task, run_checks
+from assay.evals.sandbox.launch import Supervisors
+from assay.evals.sandbox.workspace import fill_workspace, hash_entries
+from assay.evals.tasks.folders import pack_folder, unpack_folder
+from assay.evals.tasks.task import load_suite, load_task
+from tests.evals.run.make import PLAIN, bubblewrap, config, of_arm, ran, task, tree
 
 WRONG, RIGHT = "def hem(a): return a - 1\n", "def hem(a): return a + 1\n"
 SCRIPT = """import sys
@@ -68,15 +67,20 @@ def looked(tmp: Path, name: str, left: dict[str, str], sandbox, checks=CHECKS):
     """What the checks say of files that an agent left."""
     folder = task(tmp / "tasks", name, files=FILES, checks=checks)
     scratch = tmp / f"scratch-{name}"
-    begin(load_task(folder), None, scratch / "workspace", tmp / "mirrors")
-    before = entries(scratch / "workspace")
+    fill_workspace(load_task(folder), None, scratch / "workspace", tmp / "mirrors")
+    before = hash_entries(scratch / "workspace")
     for file in tree(scratch / "workspace", left).rglob("python3"):
         file.chmod(0o755)
-    unpack(pack(folder / "checks"), scratch / "hidden")
-    place = Place(
-        task=load_task(folder), sandbox=sandbox, scratch=scratch, hidden=scratch / "hidden", keepers=Keepers(), env=ENV
+    unpack_folder(pack_folder(folder / "checks"), scratch / "hidden")
+    place = CheckPlace(
+        task=load_task(folder),
+        sandbox=sandbox,
+        scratch=scratch,
+        hidden=scratch / "hidden",
+        supervisors=Supervisors(),
+        env=ENV,
     )
-    return check_all(place, scratch / "workspace", before, None)
+    return run_checks(place, scratch / "workspace", before, None)
 
 
 def test_honest_code_passes_and_proves_it(tmp_path, sandbox):
@@ -117,7 +121,7 @@ def test_a_plugin_that_the_agent_installs_in_the_workspace_is_none(tmp_path):
 
 def test_a_link_in_place_of_a_test_runner_is_set_aside():
     after = {"lib/__main__.py": "-:1", "pytest": "link:lib", "test": "-:2", "json": "link:lib"}
-    assert steering.added({}, after) == ["pytest", "json"]
+    assert checks.find_steering_files({}, after) == ["pytest", "json"]
 
 
 def test_who_leaves_early_or_steers_is_not_rewarded_in_a_trial(tmp_path):
@@ -125,7 +129,9 @@ def test_who_leaves_early_or_steers_is_not_rewarded_in_a_trial(tmp_path):
     honest = config(tmp_path, f"printf '{RIGHT}' > hem.py".replace("\n'", "\\n'"), "honest")
     cheat = config(tmp_path, "echo 'import os; os._exit(0)' > hem.py; cp hem.py conftest.py", "cheat")
     found = ran(tmp_path, (honest, cheat), bubblewrap(), env=ENV)
-    assert [[check.passed for check in one.checks] for one in (*found.of("baseline"), *found.of("candidate"))] == [
+    assert [
+        [check.passed for check in one.checks] for one in (*of_arm(found, "baseline"), *of_arm(found, "candidate"))
+    ] == [
         [True, True],
         [False, False],
     ]
@@ -164,5 +170,5 @@ def test_code_that_kills_the_keeper_of_its_check_has_failed_it(tmp_path):
     task(tmp_path / "tasks", files={"workspace/hem.sh": "true"}, checks=checks)
     script = "echo 'kill -9 $PPID; sleep 1' > hem.sh"
     found = ran(tmp_path, (config(tmp_path, "true", "honest"), config(tmp_path, script, "cheat")))
-    (cheat,) = found.of("candidate")
+    (cheat,) = of_arm(found, "candidate")
     assert (cheat.state, cheat.attempts, cheat.checks[0].passed) == ("done", 1, False)

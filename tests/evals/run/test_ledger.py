@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InvalidRun
-from assay.evals import kept, ledger, paths
-from assay.evals.kept import Finished
-from assay.evals.trials import Record, pretty
+from assay.evals.running import ledger, recorded_run, run_folder
+from assay.evals.running.recorded_run import RunEnd
+from assay.evals.running.trial import TrialRecord, format_json
 from tests.evals.run.make import config, ran, task
 
 SPENDS = """echo blue > scarf.txt; echo '{"tokens": 100, "steps": 2}' > "$ASSAY_RESULT_DIR/cost.json" """
@@ -31,12 +31,12 @@ def ended(tmp_path):
 
 
 def first(run, pattern="trials/*/*-baseline-*"):
-    return min(run.glob(f"{pattern}/{paths.TRIAL}"))
+    return min(run.glob(f"{pattern}/{run_folder.TRIAL}"))
 
 
 def loaded(run):
-    kept.end(run, Finished(planned=4, usd=0.0, stopped="", sandbox="none"))
-    return kept.load(run)
+    recorded_run.write_result(run, RunEnd(planned=4, usd=0.0, stopped="", sandbox="none"))
+    return recorded_run.load_run(run)
 
 
 def edit_cost(run):
@@ -70,14 +70,14 @@ def without(run):
 
 
 def decide_anew(run):
-    held = json.loads((run / paths.LOCK).read_bytes())
-    (run / paths.LOCK).write_bytes(pretty(held | {"more": {"alpha": "0.5"}}))
+    held = json.loads((run / run_folder.LOCK).read_bytes())
+    (run / run_folder.LOCK).write_bytes(format_json(held | {"more": {"alpha": "0.5"}}))
 
 
 def lose_an_attempt(run):
     made = first(run).parent / "attempt-09"
     made.mkdir()
-    (made / paths.FAILURE).write_text('{"why": "made up", "at": "now"}')
+    (made / run_folder.FAILURE).write_text('{"why": "made up", "at": "now"}')
 
 
 @pytest.mark.parametrize("spoiled", [edit_cost, swap, spoil, strike, cut, without, lose_an_attempt])
@@ -94,7 +94,7 @@ def test_what_was_decided_before_the_first_trial_is_on_the_list_too(ended):
     run, _ = ended
     decide_anew(run)
     with pytest.raises(InvalidRun, match=r"line 1 or lock\.json"):
-        ledger.entries(run)
+        ledger.load_entries(run)
 
 
 def test_a_trial_that_is_gone_is_run_again_and_is_in_doubt(ended):
@@ -104,9 +104,9 @@ def test_a_trial_that_is_gone_is_run_again_and_is_in_doubt(ended):
     again = on()
     assert sorted(trial.lost for trial in again.trials) == [0, 0, 0, 1]
     assert loaded(run).altered == ()
-    record = msgspec.json.decode(first(run).read_bytes(), type=Record)
+    record = msgspec.json.decode(first(run).read_bytes(), type=TrialRecord)
     hidden = msgspec.structs.replace(record, trial=msgspec.structs.replace(record.trial, lost=0))
-    assert kept.changed(run, [hidden]) == [f"{record.trial.folder}: lost attempts are missing"]
+    assert recorded_run.list_altered(run, [hidden]) == [f"{record.trial.folder}: lost attempts are missing"]
 
 
 def first_name(run):
@@ -115,7 +115,7 @@ def first_name(run):
 
 def test_killed_between_the_list_and_the_record_it_goes_on(ended):
     run, on = ended
-    ledger.add(run, first(run), b"never written")
+    ledger.add_entry(run, first(run), b"never written")
     first(run).unlink()
     assert len(on().trials) == 4
     assert loaded(run).altered == ()
@@ -126,21 +126,21 @@ def test_killed_in_the_middle_of_a_line_it_goes_on(ended, torn):
     run, on = ended
     with (run / ledger.NAME).open("ab") as file:
         file.write(torn)
-    assert len(ledger.entries(run)) == 4
+    assert len(ledger.load_entries(run)) == 4
     first(run).unlink()
     assert len(on().trials) == 4
-    assert len(ledger.entries(run)) == 5
+    assert len(ledger.load_entries(run)) == 5
 
 
 def test_a_cost_that_is_not_what_the_files_tell_is_found(ended):
     run, _ = ended
     whole = loaded(run)
-    assert kept.misstated(whole) == ()
+    assert recorded_run.list_misstated(whole) == ()
     record = whole.records[0]
     for name, value in (("tokens", 25), ("wall_s", 0.001), ("tool_calls", 7)):
         cost = msgspec.structs.replace(record.trial.cost, **{name: value})
         forged = msgspec.structs.replace(record, trial=msgspec.structs.replace(record.trial, cost=cost))
-        (why,) = kept.misstated(msgspec.structs.replace(whole, records=(forged,)))
+        (why,) = recorded_run.list_misstated(msgspec.structs.replace(whole, records=(forged,)))
         assert name in why
 
 
@@ -154,16 +154,16 @@ def test_what_costs_are_counted_from_is_evidence(ended, name):
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.data())
 def test_no_line_can_be_changed_unnoticed(tmp_path_factory, contents, data):
     run = tmp_path_factory.mktemp("run")
-    (run / paths.LOCK).write_text("{}")
+    (run / run_folder.LOCK).write_text("{}")
     for number, content in enumerate(contents):
-        ledger.add(run, run / f"trials/t/{number}/trial.json", content)
+        ledger.add_entry(run, run / f"trials/t/{number}/trial.json", content)
     lines = (run / ledger.NAME).read_bytes().splitlines(keepends=True)
-    assert [one.sha256 for one in ledger.entries(run)] == [ledger.digest(content) for content in contents]
+    assert [one.sha256 for one in ledger.load_entries(run)] == [ledger.hash_bytes(content) for content in contents]
     which = data.draw(st.integers(0, len(lines) - 1))
     odd = lines[which].replace(b'"sha256":"', b'"sha256":"0', 1)
     (run / ledger.NAME).write_bytes(b"".join([*lines[:which], odd, *lines[which + 1 :]]))
     if which < len(lines) - 1:
         with pytest.raises(InvalidRun, match=r"ledger\.jsonl"):
-            ledger.entries(run)
+            ledger.load_entries(run)
     else:  # the last line: its record does not fit it
-        assert ledger.entries(run)[-1].sha256 != ledger.digest(contents[-1])
+        assert ledger.load_entries(run)[-1].sha256 != ledger.hash_bytes(contents[-1])

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from assay.errors import BadInput
-from assay.evals.tasks import load_task
-from tests.evals.run.make import PLAIN, bubblewrap, config, ran, task
+from assay.evals.tasks.task import load_task
+from tests.evals.run.make import PLAIN, bubblewrap, config, of_arm, ran, task
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,8 +28,8 @@ def greedy(tmp: Path, script: str, sandbox, **fields):
     script = f"echo blue > scarf.txt\n{script.replace('python3', sys.executable)}"
     arms = config(tmp, "echo blue > scarf.txt", "honest"), config(tmp, script, "greedy")
     found = ran(tmp, arms, sandbox)
-    assert found.of("baseline")[0].checks[0].passed
-    return found, found.of("candidate")[0]
+    assert of_arm(found, "baseline")[0].checks[0].passed
+    return found, of_arm(found, "candidate")[0]
 
 
 DEEP = """python3 - <<'E'
@@ -154,11 +154,11 @@ def test_a_check_that_uses_too_much_fails(tmp_path, sandbox):
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from assay.evals import transcript
+from assay.evals.running import transcript
 scratch = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-taken = transcript.collect(scratch, ("result", "*.jsonl"), scratch / "into")
-found = transcript.read(taken.files), sum(1 for _ in taken)
+taken = transcript.collect_transcripts(scratch, ("result", "*.jsonl"), scratch / "into")
+found = transcript.read_turns(taken.files), sum(1 for _ in taken)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(len(taken.files), found[1], (after - before) >> 10)
 """

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.evals.configs import Config, load_config
-from assay.evals.replay import replay
-from assay.evals.run import main_trials, run
-from assay.evals.sandbox import pick
-from assay.evals.tasks import load_suite
-from assay.evals.trials import Record, recorded
+from assay.evals.running.recorded_run import replay_run
+from assay.evals.running.run import run_trials
+from assay.evals.running.trial import TrialRecord, load_record
+from assay.evals.sandbox.bubblewrap import pick_sandbox
+from assay.evals.tasks.config import AgentConfig, load_config
+from assay.evals.tasks.task import load_suite
 from tests.evals.run.agents import FOLDERS
-from tests.evals.run.make import PLAIN, bubblewrap, planned, task, tree
+from tests.evals.run.make import PLAIN, bubblewrap, main_trials, of_arm, planned, task, tree
 from tests.evals.run.services import Weaver
 
 pytestmark = pytest.mark.outside
@@ -25,7 +25,9 @@ MODEL = {"claude-code": "claude-sonnet-4-5", "codex": "gpt-5.2"}
 SKILL = "---\nname: purling\ndescription: how to purl an edge\n---\nPurl twice.\n"
 
 
-def configured(tmp: Path, agent: str, name: str, colour: str, url: str, more: dict[str, str] | None = None) -> Config:
+def configured(
+    tmp: Path, agent: str, name: str, colour: str, url: str, more: dict[str, str] | None = None
+) -> AgentConfig:
     told = [f'agent = "{agent}"', f'model = "{MODEL[agent]}"']
     if agent == "claude-code":
         told.append('env = ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_MAX_RETRIES"]')
@@ -72,16 +74,16 @@ def woven(tmp, agent, env, url, sandbox, things=THINGS, **options):
         configured(tmp, agent, "new", "blue", url, {"files/.claude/skills/purling/SKILL.md": SKILL}),
     )
     plan = planned(tmp, suite, arms, sandbox, env=env, options={"jobs": 2, **options})
-    return run(plan, main_trials(suite, 1))
+    return run_trials(plan, main_trials(suite, 1))
 
 
-def records(tmp: Path) -> list[Record]:
+def records(tmp: Path) -> list[TrialRecord]:
     found = [(file, json.loads(file.read_text())["key"]) for file in sorted((tmp / "run").rglob("trial.json"))]
-    return [recorded(file.parent, key) for file, key in found]
+    return [load_record(file.parent, key) for file, key in found]
 
 
 def test_a_suite_runs_with_two_configurations(tmp_path, agent, env):
-    sandbox = pick() if pick().kind == "bubblewrap" else bubblewrap()
+    sandbox = pick_sandbox() if pick_sandbox().kind == "bubblewrap" else bubblewrap()
     with Weaver() as service:
         found = woven(tmp_path, agent, env, service.url, sandbox)
     assert [trial.state for trial in found.trials] == ["done"] * 6
@@ -108,7 +110,7 @@ def test_a_suite_runs_with_two_configurations(tmp_path, agent, env):
     seen = [("Only the old" in text, "Only the new" in text, "purling" in text) for text in service.requests]
     assert not [one for one in seen if one[0] and (one[1] or one[2])]
     assert {one[:2] for one in seen} == {(True, False), (False, True)}
-    again = replay(tmp_path / "run")
+    again = replay_run(tmp_path / "run")
     assert sorted(again.trials, key=repr) == sorted(found.trials, key=repr)
     assert not again.altered
 
@@ -123,4 +125,4 @@ def test_a_service_that_fails_is_not_the_agents_failure(tmp_path, agent, env):
         service.refuse = []
         found = woven(tmp_path, agent, env, service.url, PLAIN, ("hat",))
     assert [(trial.state, trial.attempts) for trial in found.trials] == [("done", 2)] * 2
-    assert [check.passed for check in found.of("candidate")[0].checks] == [True, True, True]
+    assert [check.passed for check in of_arm(found, "candidate")[0].checks] == [True, True, True]

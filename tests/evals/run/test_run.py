@@ -6,20 +6,20 @@ import os
 import pytest
 
 from assay.errors import BadInput
-from assay.evals.configs import load_config
-from assay.evals.replay import replay
-from assay.evals.run import main_trials, run, slots
-from assay.evals.tasks import load_suite
-from assay.evals.types import Wanted
+from assay.evals.running.recorded_run import replay_run
+from assay.evals.running.run import list_slots, run_trials
+from assay.evals.tasks.config import load_config
+from assay.evals.tasks.task import load_suite
 from assay.testing.claude_code import build_prompt, build_reply, build_shell_call
-from tests.evals.run.make import BUSY, PLAIN, config, planned, ran, served, task, tree
+from assay.types.evals import TrialRequest
+from tests.evals.run.make import BUSY, PLAIN, config, main_trials, of_arm, planned, ran, served, task, tree
 
 WOVEN = "cat > /dev/null; echo blue > scarf.txt"
 
 
 def test_arms_take_turns_in_being_first():
-    wanted = [Wanted(task=name, stage="main", repeats=2) for name in ("a", "b")]
-    order = [(slot.task, slot.repeat, slot.arm[0]) for slot in slots(wanted)]
+    wanted = [TrialRequest(task=name, stage="main", repeats=2) for name in ("a", "b")]
+    order = [(slot.task, slot.repeat, slot.arm[0]) for slot in list_slots(wanted)]
     assert order == [
         *(("a", 1, "b"), ("a", 1, "c"), ("b", 1, "c"), ("b", 1, "b")),
         *(("a", 2, "c"), ("a", 2, "b"), ("b", 2, "b"), ("b", 2, "c")),
@@ -31,8 +31,8 @@ def test_fresh_trials_of_the_guard_are_others_than_those_before(tmp_path):
     arms = (config(tmp_path, WOVEN, "a"), config(tmp_path, f"{WOVEN} ", "b"))
     suite = load_suite(tmp_path / "tasks")
     plan = planned(tmp_path, suite, arms)
-    first = run(plan, main_trials(suite, 1))
-    fresh = run(plan, [Wanted(task="weave", stage="guard", repeats=2)])
+    first = run_trials(plan, main_trials(suite, 1))
+    fresh = run_trials(plan, [TrialRequest(task="weave", stage="guard", repeats=2)])
     assert [trial.stage for trial in fresh.trials] == ["guard"] * 4
     assert not {trial.folder for trial in first.trials} & {trial.folder for trial in fresh.trials}
 
@@ -76,8 +76,8 @@ def test_what_infrastructure_broke_is_tried_again_and_counted(tmp_path):
         [("done", 1), ("done", 2)],
         [("done", 2), ("done", 1)],
     )
-    assert found.of("candidate")[0].checks[0].passed
-    assert [trial.lost for trial in (*found.of("baseline"), *found.of("candidate"))] == [0, 1]
+    assert of_arm(found, "candidate")[0].checks[0].passed
+    assert [trial.lost for trial in (*of_arm(found, "baseline"), *of_arm(found, "candidate"))] == [0, 1]
     assert len(waited) == 1
     (failure,) = (tmp_path / "run").rglob("failure.json")
     assert "the loom is busy" in json.loads(failure.read_text())["why"]
@@ -87,12 +87,12 @@ def test_what_stays_broken_is_nobodys_failure(tmp_path):
     task(tmp_path / "tasks")
     events = []
     arms, env = served(tmp_path, WOVEN, BUSY)
-    found = ran(tmp_path, arms, tell=events.append, env=env)
-    (broken,) = found.of("candidate")
+    found = ran(tmp_path, arms, report=events.append, env=env)
+    (broken,) = of_arm(found, "candidate")
     assert (broken.state, broken.attempts, broken.checks) == ("failed_infrastructure", 3, ())
     told = [event.event for event in events if event.slot.arm == "candidate"]
     assert told == ["began", "failed"] * 3 + ["given_up"]
-    assert ran(tmp_path, arms, env=env).of("candidate")[0].attempts == 4
+    assert of_arm(ran(tmp_path, arms, env=env), "candidate")[0].attempts == 4
 
 
 def test_an_agent_that_crashes_or_runs_out_of_time_failed_by_itself(tmp_path):
@@ -135,7 +135,7 @@ def test_a_trial_costs_what_its_lost_attempts_cost_too(tmp_path):
     once = f"{spending(0.3)}; [ -e {tmp_path}/mark ] || {{ touch {tmp_path}/mark; {BUSY}; }}"
     arms, env = served(tmp_path, spending(0.1), once)
     found = ran(tmp_path, arms, env=env)
-    (trial,) = found.of("candidate")
+    (trial,) = of_arm(found, "candidate")
     assert (trial.cost.tokens, trial.cost.usd, trial.attempts) == (200, pytest.approx(0.6), 2)
     assert found.usd == pytest.approx(0.7)
 
@@ -161,7 +161,7 @@ def test_what_a_command_says_of_its_cost_is_taken_where_it_can_be_true(tmp_path)
         task(tmp_path / "tasks", f"t{number}", prompt=f"claim {text}")
     script = 'printf %s "$ASSAY_PROMPT" | sed "s/^claim //" > "$ASSAY_RESULT_DIR/cost.json"'
     found = ran(tmp_path, (config(tmp_path, script, "a"), config(tmp_path, f"{script} ", "b")))
-    shown = {trial.task: (trial.cost.usd, trial.cost.tokens) for trial in found.of("candidate")}
+    shown = {trial.task: (trial.cost.usd, trial.cost.tokens) for trial in of_arm(found, "candidate")}
     assert shown == {f"t{number}": cost for number, (_, cost) in enumerate(CLAIMS.values())}
 
 
@@ -177,26 +177,26 @@ def test_a_transcript_goes_before_claims_and_is_scored_again_without_running_any
         transcribed(tmp_path, "b", build_prompt(1), build_shell_call(2), *[build_reply(3, "woven at last")]),
     )
     found = ran(tmp_path, arms)
-    old, new = found.of("baseline")[0], found.of("candidate")[0]
+    old, new = of_arm(found, "baseline")[0], of_arm(found, "candidate")[0]
     assert [old.checks[0].passed, old.cost.tokens, old.cost.steps, old.cost.tool_calls] == [False, 5, 1, 0]
     assert new.cost.tool_calls == 1
-    again = replay(tmp_path / "run")
+    again = replay_run(tmp_path / "run")
     assert {trial.arm: trial for trial in again.trials} == {"baseline": old, "candidate": new}
-    judged = replay(tmp_path / "run", lambda record, folder: 0.5)
+    judged = replay_run(tmp_path / "run", lambda record, folder: 0.5)
     assert {trial.judge01 for trial in judged.trials} == {0.5}
 
 
 def test_evidence_that_changed_since_is_named(tmp_path):
     task(tmp_path / "tasks")
     found = ran(tmp_path, (config(tmp_path, WOVEN, "a"), config(tmp_path, "true", "b")))
-    assert not replay(tmp_path / "run").altered
-    folder = tmp_path / "run" / found.of("candidate")[0].folder
+    assert not replay_run(tmp_path / "run").altered
+    folder = tmp_path / "run" / of_arm(found, "candidate")[0].folder
     (folder / "workspace.diff").write_text("+blue\n")
     (folder / "transcript" / "more.jsonl").write_text("{}\n")
-    changed = [path.removeprefix(found.of("candidate")[0].folder) for path in replay(tmp_path / "run").altered]
+    changed = [path.removeprefix(of_arm(found, "candidate")[0].folder) for path in replay_run(tmp_path / "run").altered]
     assert changed == ["/transcript/more.jsonl", "/workspace.diff"]
     (folder.parent / "trial.json").write_text("{half")
-    assert len(replay(tmp_path / "run").unreadable) == 1
+    assert len(replay_run(tmp_path / "run").unreadable) == 1
 
 
 def test_the_judge_is_asked_for_tasks_with_a_rubric(tmp_path):

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from assay.evals import doorway, relay
-from assay.evals.configs import Config
-from assay.evals.launching import Ended
-from assay.evals.runner import Given, Left, Told, runner
+from assay.evals.runners import AgentOutput, AgentTask, Instruction, find_runner
+from assay.evals.sandbox import proxy, proxy_inside
+from assay.evals.sandbox.launch import CommandEnd
+from assay.evals.tasks.config import AgentConfig
 
 
 def left(out="", err="", code=1, ended="exit", records=()):
-    return Left(
+    return AgentOutput(
         stdout=out.encode(), stderr=err.encode(), records=records,
-        ended=Ended(ended=ended, code=code, wall_s=1.0),
+        ended=CommandEnd(ended=ended, code=code, wall_s=1.0),
     )  # fmt: skip
 
 
@@ -89,14 +89,14 @@ TROUBLES = [
 
 @pytest.mark.parametrize(("agent", "what", "is_trouble"), TROUBLES)
 def test_what_infrastructure_did_is_told_from_what_the_agent_did(agent, what, is_trouble):
-    assert bool(runner(agent).trouble(what)) is is_trouble
+    assert bool(find_runner(agent).explain_trouble(what)) is is_trouble
 
 
 def test_permissions_are_never_skipped_and_the_configuration_has_the_last_word():
     for agent in ("claude-code", "codex"):
-        config = Config(name="c", folder=Path(), agent=agent, model="m", args=("--own", "flag"))
-        given = Given(prompt="weave", config=config, program="/p", folder="/c", result="/r", is_sandboxed=False)
-        launch = runner(agent).launch(given)
+        config = AgentConfig(name="c", folder=Path(), agent=agent, model="m", args=("--own", "flag"))
+        given = AgentTask(prompt="weave", config=config, program="/p", folder="/c", result="/r", is_sandboxed=False)
+        launch = find_runner(agent).build_launch(given)
         assert launch.stdin == "weave"
         assert "weave" not in launch.argv
         assert not [word for word in launch.argv if "dangerously" in word or "bypass" in word or "danger" in word]
@@ -111,11 +111,12 @@ def test_what_a_transcript_says_of_instructions_is_read():
         {"attachment": "odd"},
         {"attachment": {"type": "instructions", "files": "odd"}},
     ]
-    assert [*runner("claude-code").told(claude)] == [
-        Told(path="/w/CLAUDE.md", text="red"), Told(path="/w/a/CLAUDE.md", text="blue"), Told(text="- purling: edges"),
+    assert [*find_runner("claude-code").find_instructions(claude)] == [
+        Instruction(path="/w/CLAUDE.md", text="red"),
+        Instruction(path="/w/a/CLAUDE.md", text="blue"), Instruction(text="- purling: edges"),
     ]  # fmt: skip
     codex = [{"type": "world_state", "payload": {"state": {"agents_md": {"text": "red"}}}}, {"type": "world_state"}]
-    assert [*runner("codex").told(codex)] == [Told(text="red")]
+    assert [*find_runner("codex").find_instructions(codex)] == [Instruction(text="red")]
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -140,21 +141,21 @@ def service():
         thread.join()
 
 
-def asked(proxy: str, address: str) -> bytes:
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
+def asked(proxy_address: str, address: str) -> bytes:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy_address}))
     with opener.open(f"http://{address}/say?x=1", data=b"hello" * 50_000, timeout=10) as reply:
         return reply.read()
 
 
 def test_through_the_door_an_agent_reaches_its_service_and_nothing_else(tmp_path, service):
-    with doorway.opened(tmp_path, (service,)) as door, socket.create_server(("127.0.0.1", 0)) as listening:
-        serving = threading.Thread(target=relay.serve, args=(listening, str(door)), daemon=True)
+    with proxy.open_proxy(tmp_path, (service,)) as door, socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=proxy_inside.serve_connections, args=(listening, str(door)), daemon=True)
         serving.start()
-        proxy = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        assert asked(proxy, service) == b"hello" * 50_000
+        way = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        assert asked(way, service) == b"hello" * 50_000
         for other in ("example.org", "127.0.0.1:9", f"localhost:{service.rpartition(':')[2]}"):
             with pytest.raises(urllib.error.HTTPError, match="403"):
-                asked(proxy, other)
+                asked(way, other)
         with socket.create_connection(listening.getsockname()) as raw:
             raw.sendall(f"CONNECT {service} HTTP/1.1\r\n\r\n".encode())
             assert raw.recv(100).startswith(b"HTTP/1.1 200")
@@ -183,7 +184,7 @@ def test_a_relay_ends_with_its_socket_and_not_before():
             return one, ""
 
     listening = Listening()
-    relay.serve(listening, "/nowhere")
+    proxy_inside.serve_connections(listening, "/nowhere")
     assert not listening.says
 
 
@@ -192,7 +193,7 @@ ODD_VISITORS = [b"GET http://[ HTTP/1.1\r\n\r\n", b"GET http://a:99999999 HTTP/1
 
 @pytest.mark.parametrize("words", ODD_VISITORS)
 def test_a_visitor_that_fails_fails_alone_and_quietly(tmp_path, capfd, words):
-    with doorway.opened(tmp_path, ("a:1",)) as door, socket.socket(socket.AF_UNIX) as raw:
+    with proxy.open_proxy(tmp_path, ("a:1",)) as door, socket.socket(socket.AF_UNIX) as raw:
         raw.connect(str(door))
         raw.sendall(words)
         raw.shutdown(socket.SHUT_WR)
@@ -210,4 +211,4 @@ ADDRESSES = [
 
 @pytest.mark.parametrize(("texts", "found"), ADDRESSES)
 def test_services_are_found_where_they_are_named(texts, found):
-    assert doorway.addresses(texts) == found
+    assert proxy.find_addresses(texts) == found

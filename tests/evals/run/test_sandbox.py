@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.evals import sandbox as sandboxes
-from assay.evals.configs import load_config
-from assay.evals.paths import scratch_home
-from assay.evals.sandbox import Sandbox, pick, plain
-from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, ran, task, tree
+from assay.evals.sandbox import bubblewrap as sandboxes
+from assay.evals.sandbox.bubblewrap import Sandbox, build_plain_sandbox, make_scratch_home, pick_sandbox
+from assay.evals.tasks.config import load_config
+from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, of_arm, ran, task, tree
 
 ROOT = Path(__file__).parents[3]
 WAYS_OUT = {
@@ -48,7 +47,7 @@ def test_there_is_no_way_out(tmp_path):
     # A key of the session, as a ticket would be; where the kernel keeps none, there is nothing to see.
     ctypes.CDLL(None).syscall(248, b"user", b"assay-test", b"moth", 4, -3)
     found = ran(tmp_path, arms, bubblewrap())
-    one = found.of("candidate")[0]
+    one = of_arm(found, "candidate")[0]
     assert (tmp_path / "run" / one.folder / "stdout").read_text() == ""
     assert one.checks[0].passed
     assert not (tmp_path / "b" / "moth").exists()
@@ -62,13 +61,13 @@ def test_nothing_of_an_agent_belongs_to_root(tmp_path):
     folder.mkdir()
     if sandbox.user is not None:
         os.chown(folder, sandbox.user, sandbox.user)
-    room = sandboxes.Room(
+    room = sandboxes.SandboxView(
         mounts=[sandboxes.Mount(here=folder, inside="/workspace", is_writable=True)], cwd="/workspace",
         has_network=False,
-        programs=sandboxes.searched(""),
+        programs=sandboxes.list_search_folders(""),
     )  # fmt: skip
     script = "touch made; cp /bin/sh shell; chmod 6755 shell; chown 0 made; true"
-    words = sandboxes.wrapped(sandbox, ["/bin/sh", "-c", script], room)
+    words = sandboxes.wrap_command(sandbox, ["/bin/sh", "-c", script], room)
     subprocess.run(["/bin/sh", "-c", 'exec "$@" 9>/dev/null', "sh", *words], check=True, capture_output=True)
     owners = {file.stat().st_uid for file in folder.iterdir()}
     assert owners == {os.getuid() or sandbox.user}
@@ -163,10 +162,10 @@ def test_a_sandbox_is_never_thought_better_than_it_is(tmp_path):
     tree(tmp_path / "old", {"bwrap": f'{old}exec {real} "$@"\n'})
     for name in ("none", "old"):
         (tmp_path / name / "bwrap").chmod(0o755)
-    none = pick(str(tmp_path / "none"))
+    none = pick_sandbox(str(tmp_path / "none"))
     assert (none.kind, "broken" in none.why) == ("plain", True)
     if os.geteuid():  # as root it is not needed
-        older = pick(str(tmp_path / "old"))
+        older = pick_sandbox(str(tmp_path / "old"))
         assert (older.kind, older.is_shut, "Unknown option" in older.says) == ("bubblewrap", False, True)
 
 
@@ -186,7 +185,7 @@ def test_what_lies_in_a_hidden_folder_and_is_needed_stays_in_sight(tmp_path):
 
 
 def test_a_sandbox_is_tried_where_it_is_used():
-    assert plain("why").why.startswith("why")
+    assert build_plain_sandbox("why").why.startswith("why")
     assert Sandbox(kind="bubblewrap", is_shut=True).says == "trials ran in bubblewrap"
 
 
@@ -232,14 +231,14 @@ def without_bubblewrap(tmp_path: Path) -> Path:
 def test_in_a_plain_directory_an_agent_sees_no_other_trials_folder(tmp_path):
     if not PLAIN.has_users:
         pytest.skip(PLAIN.why)
-    other = scratch_home() / f"assay-trial-beside-{os.getpid()}" / "hidden"
+    other = make_scratch_home() / f"assay-trial-beside-{os.getpid()}" / "hidden"
     other.mkdir(parents=True)
     try:
         (other / "answer").write_text("blue")
         script = 'ls "$(dirname "$(dirname "$PWD")")"; echo blue > scarf.txt'
         task(tmp_path / "tasks")
         found = ran(tmp_path, (config(tmp_path, script, "a"), config(tmp_path, f"{script} ", "b")))
-        one = found.of("candidate")[0]
+        one = of_arm(found, "candidate")[0]
         seen = (tmp_path / "run" / one.folder / "stdout").read_text().split()
     finally:
         shutil.rmtree(other.parent)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from assay.errors import BadInput
-from assay.evals.checkup import check_task
-from assay.evals.configs import load_config
-from assay.evals.run import main_trials, plan
-from assay.evals.tasks import load_suite, load_task
-from assay.evals.workspace import begin
-from tests.evals.run.make import PLAIN, bubblewrap, config, ran, task, tree
+from assay.evals.running.plan import RunRequest, build_plan
+from assay.evals.running.task_checks import check_task
+from assay.evals.sandbox.workspace import fill_workspace
+from assay.evals.tasks.config import load_config
+from assay.evals.tasks.task import load_suite, load_task
+from tests.evals.run.make import PLAIN, bubblewrap, config, main_trials, ran, task, tree
 
 CHECK = '[[checks]]\nkind = "file_exists"\npath = "scarf.txt"\n'
 PROMPT = 'prompt = "weave"\n'
@@ -155,7 +155,7 @@ def test_a_task_of_a_repository_begins_at_its_commit_and_knows_no_future(tmp_pat
     diff = (tmp_path / "run" / found.trials[0].folder / "workspace.diff").read_text()
     assert diff.count(first) == 2
     assert second not in diff
-    begin(load_task(tmp_path / "tasks" / "weave"), None, tmp_path / "again", tmp_path / "mirrors")
+    fill_workspace(load_task(tmp_path / "tasks" / "weave"), None, tmp_path / "again", tmp_path / "mirrors")
     assert (tmp_path / "again" / "yarn.txt").read_text() == "red"
     assert not (tmp_path / "again" / "scarf.txt").exists()
 
@@ -231,7 +231,11 @@ def test_a_harbor_task_needs_its_places(tmp_path):
     tree(tmp_path / "tasks" / "weave", HARBOR)
     suite, one = load_suite(tmp_path / "tasks"), config(tmp_path, "true")
     with pytest.raises(BadInput, match="needs bubblewrap"):
-        plan(suite, {"baseline": one, "candidate": one}, tmp_path / "run", {}, sandbox=PLAIN)
+        build_plan(
+            RunRequest(
+                suite=suite, arms={"baseline": one, "candidate": one}, folder=tmp_path / "run", env={}, sandbox=PLAIN
+            )
+        )
     (tmp_path / "tasks" / "weave" / "tests" / "test.sh").unlink()
     with pytest.raises(BadInput, match=r"without tests/test\.sh"):
         load_suite(tmp_path / "tasks")

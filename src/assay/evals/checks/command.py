@@ -2,7 +2,7 @@
 
 import re
 
-from assay.evals import scene, steering
+from assay.evals import checks
 
 LOADS = re.compile(
     r"(?:python|pypy)[\d.]*|py\.?test|tox|nox|uv|poetry|node|nodejs|deno|bun|npm|npx|yarn|pnpm|jest|vitest|mocha|tsx?-node"
@@ -16,7 +16,7 @@ ASKS = (
 UNPROVEN = "{0} has no proof: code of the workspace that it loads can end it early and pass"
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     run: str
     """A shell line; its folder is the workspace, the task's check files lie in `checks/`."""
     expect_exit: int = 0
@@ -27,27 +27,27 @@ class Spec(scene.Spec, frozen=True):
     """Names of files that steer programs and stay, though the agent added them."""
 
     def __post_init__(self) -> None:
-        if self.proof is None and (name := loader(self.run)):
+        if self.proof is None and (name := find_loader(self.run)):
             raise ValueError(ASKS.format(name))
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    ran = seen.run(spec.run, spec.timeout_s, spec.keep)
-    if (found := scene.not_run(ran, spec.timeout_s)) is not None:
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    ran = context.run(spec.run, spec.timeout_s, spec.keep)
+    if (found := checks.judge_unfinished(ran, spec.timeout_s)) is not None:
         return found
     said = f"exit {ran.code}" + (f": {ran.output}" if ran.output else "")
     is_proven = ran.proof is not None or not spec.proof
     why = "" if is_proven else "it did not come to its end, for it did not print its word"
     passed = is_proven and ran.code == spec.expect_exit
-    return scene.Finding(passed=passed, detail=scene.joined(steering.told(ran.aside), why, said))
+    return checks.Finding(passed=passed, detail=checks.join_phrases(checks.describe_aside(ran.aside), why, said))
 
 
-def caution(spec: Spec) -> str:
+def explain_caution(spec: Spec) -> str:
     """What a person who reads the task should know of it."""
-    return UNPROVEN.format(loader(spec.run)) if not spec.proof and loader(spec.run) else ""
+    return UNPROVEN.format(find_loader(spec.run)) if not spec.proof and find_loader(spec.run) else ""
 
 
-def loader(line: str) -> str:
+def find_loader(line: str) -> str:
     """The first program of a line that loads code."""
     words = [word.rpartition("/")[2] for word in re.split(r"[\s;|&()<>'\"`$]+", line)]
     return next((word for word in words if LOADS.fullmatch(word)), "")

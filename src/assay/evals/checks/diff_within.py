@@ -2,21 +2,21 @@
 
 import re
 
-from assay.evals import scene
+from assay.evals import checks
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     paths: tuple[str, ...]
     """Patterns: `*` within a folder, `**` through folders; a path that ends in `/` is all below it."""
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    allowed = [pattern_of(path) for path in spec.paths]
-    outside = [path for path in seen.changed if not any(one.fullmatch(path) for one in allowed)]
-    return scene.Finding(passed=not outside, detail=f"changed: {', '.join(outside[:10])}" if outside else "")
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    allowed = [compile_pattern(path) for path in spec.paths]
+    outside = [path for path in context.changed if not any(one.fullmatch(path) for one in allowed)]
+    return checks.Finding(passed=not outside, detail=f"changed: {', '.join(outside[:10])}" if outside else "")
 
 
-def pattern_of(path: str) -> re.Pattern[str]:
+def compile_pattern(path: str) -> re.Pattern[str]:
     """A pattern of paths as a regular expression."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", f"{path}**" if path.endswith("/") else path)
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

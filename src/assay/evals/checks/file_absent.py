@@ -2,13 +2,13 @@
 
 import os
 
-from assay.evals import scene
+from assay.evals import checks
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     path: str
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    is_there = os.path.lexists(seen.workspace / spec.path)
-    return scene.Finding(passed=not is_there, detail=f"{spec.path} is there" if is_there else "")
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    is_there = os.path.lexists(context.workspace / spec.path)
+    return checks.Finding(passed=not is_there, detail=f"{spec.path} is there" if is_there else "")

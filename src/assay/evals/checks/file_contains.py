@@ -1,16 +1,16 @@
 """A file must hold a text."""
 
-from assay.evals import scene
+from assay.evals import checks
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     path: str
     text: str
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    file = seen.file(spec.path)
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    file = context.file(spec.path)
     if file is None:
-        return scene.Finding(passed=False, detail=f"no file {spec.path}")
+        return checks.Finding(passed=False, detail=f"no file {spec.path}")
     holds = spec.text in file.read_text("utf-8", "replace")
-    return scene.Finding(passed=holds, detail="" if holds else f"{spec.path} does not hold {spec.text!r}")
+    return checks.Finding(passed=holds, detail="" if holds else f"{spec.path} does not hold {spec.text!r}")

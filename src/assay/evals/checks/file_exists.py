@@ -1,12 +1,12 @@
 """A file must be there."""
 
-from assay.evals import scene
+from assay.evals import checks
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     path: str
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    is_there = seen.file(spec.path) is not None
-    return scene.Finding(passed=is_there, detail="" if is_there else f"no file {spec.path}")
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    is_there = context.file(spec.path) is not None
+    return checks.Finding(passed=is_there, detail="" if is_there else f"no file {spec.path}")

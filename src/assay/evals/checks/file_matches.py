@@ -2,13 +2,13 @@
 
 import re
 
-from assay.evals import scene
+from assay.evals import checks
 
 MOST = 1 << 20
 """Characters that are looked at: a pattern may be slow, and the file is the agent's."""
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     path: str
     pattern: str
 
@@ -19,12 +19,12 @@ class Spec(scene.Spec, frozen=True):
             raise ValueError(f"{self.pattern!r} is no regular expression: {error}") from None
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    file = seen.file(spec.path)
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    file = context.file(spec.path)
     if file is None:
-        return scene.Finding(passed=False, detail=f"no file {spec.path}")
+        return checks.Finding(passed=False, detail=f"no file {spec.path}")
     with file.open(encoding="utf-8", errors="replace") as opened:
         found = re.search(spec.pattern, opened.read(MOST), re.MULTILINE)
-    return scene.Finding(
+    return checks.Finding(
         passed=found is not None, detail="" if found else f"{spec.path} does not match {spec.pattern!r}"
     )

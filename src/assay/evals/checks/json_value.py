@@ -4,12 +4,12 @@ import math
 
 import msgspec
 
-from assay.evals import scene
+from assay.evals import checks
 
 Json = None | bool | int | float | str | list[object] | dict[str, object]
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     path: str
     pointer: str
     equals: Json
@@ -19,20 +19,20 @@ class Spec(scene.Spec, frozen=True):
             raise ValueError(f"a pointer begins with '/', {self.pointer!r} does not")
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    file = seen.file(spec.path)
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    file = context.file(spec.path)
     if file is None:
-        return scene.Finding(passed=False, detail=f"no file {spec.path}")
+        return checks.Finding(passed=False, detail=f"no file {spec.path}")
     try:
         found: object = msgspec.json.decode(file.read_bytes())
         for step in spec.pointer.split("/")[1:]:
             found = inside(found, step.replace("~1", "/").replace("~0", "~"))
     except msgspec.DecodeError as error:
-        return scene.Finding(passed=False, detail=f"{spec.path} is no JSON: {error}")
+        return checks.Finding(passed=False, detail=f"{spec.path} is no JSON: {error}")
     except (LookupError, ValueError):
-        return scene.Finding(passed=False, detail=f"{spec.path} holds nothing at {spec.pointer}")
+        return checks.Finding(passed=False, detail=f"{spec.path} holds nothing at {spec.pointer}")
     is_equal = same(found, spec.equals)
-    return scene.Finding(passed=is_equal, detail="" if is_equal else f"{spec.pointer} is {str(found)[:200]}")
+    return checks.Finding(passed=is_equal, detail="" if is_equal else f"{spec.pointer} is {str(found)[:200]}")
 
 
 def inside(value: object, step: str) -> object:

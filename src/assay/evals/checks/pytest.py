@@ -6,10 +6,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from assay.evals import scene, steering, tester
+from assay.evals import checks
+from assay.evals.sandbox import pytest_inside
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     files: tuple[str, ...] = (".",)
     """Test files or folders, below `checks/`."""
     python: str = "python3"
@@ -24,7 +25,7 @@ class Spec(scene.Spec, frozen=True):
                 raise ValueError(f"files lie below checks/, {file!r} does not")
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class TestCounts(Struct, frozen=True, kw_only=True):
     """What `evals.tester` says at its end."""
 
     missing: bool = False
@@ -34,23 +35,23 @@ class Told(Struct, frozen=True, kw_only=True):
     wrong: tuple[str, ...] = ()
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    program = Path(tester.__file__).read_text("utf-8")
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    program = Path(pytest_inside.__file__).read_text("utf-8")
     words = [spec.python, "-I", "-c", program]
     line = f'exec {shlex.join(words)} "$ASSAY_CHECKS" {shlex.join(spec.files)}'
-    ran = seen.run(line, spec.timeout_s, spec.keep)
-    if (found := scene.not_run(ran, spec.timeout_s)) is not None:
+    ran = context.run(line, spec.timeout_s, spec.keep)
+    if (found := checks.judge_unfinished(ran, spec.timeout_s)) is not None:
         return found
-    aside = steering.told(ran.aside)
+    aside = checks.describe_aside(ran.aside)
     if ran.proof is None:
         said = f"the tests did not come to their end (exit {ran.code}): {ran.output}"
-        return scene.Finding(passed=False, detail=scene.joined(aside, said))
+        return checks.Finding(passed=False, detail=checks.join_phrases(aside, said))
     try:
-        told = msgspec.json.decode(ran.proof, type=Told)
+        told = msgspec.json.decode(ran.proof, type=TestCounts)
     except msgspec.DecodeError:
-        return scene.Finding(passed=False, detail="what the tests came to can't be read")
+        return checks.Finding(passed=False, detail="what the tests came to can't be read")
     if told.missing:
-        return scene.Finding(passed=None, detail=f"pytest is not installed for {spec.python}")
+        return checks.Finding(passed=None, detail=f"pytest is not installed for {spec.python}")
     is_passed = told.code == 0 and told.collected == told.passed > 0 and not told.wrong
     said = f"{told.passed} of {told.collected} tests passed"
-    return scene.Finding(passed=is_passed, detail=scene.joined(aside, said, *told.wrong))
+    return checks.Finding(passed=is_passed, detail=checks.join_phrases(aside, said, *told.wrong))

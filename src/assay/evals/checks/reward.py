@@ -4,29 +4,29 @@ import math
 
 import msgspec
 
-from assay.evals import scene, steering
+from assay.evals import checks
 
 SCRIPT = "bash /tests/test.sh"
 
 
-class Spec(scene.Spec, frozen=True):
+class Spec(checks.Spec, frozen=True):
     timeout_s: float = 600.0
 
 
-def check(spec: Spec, seen: scene.Scene) -> scene.Finding:
-    ran = seen.run(SCRIPT, spec.timeout_s, steering.FILES)  # its tests lie elsewhere and don't obey those
+def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
+    ran = context.run(SCRIPT, spec.timeout_s, checks.STEERING_FILES)  # its tests lie elsewhere and don't obey those
     if ran.ended in ("lost", "missing", "stopped"):
-        return scene.Finding(passed=None, detail="the tests could not be run")
+        return checks.Finding(passed=None, detail="the tests could not be run")
     if ran.is_tampered:
-        return scene.Finding(passed=False, detail="the tests were changed while they ran")
-    rewards = rewards_of(ran.reward)
+        return checks.Finding(passed=False, detail="the tests were changed while they ran")
+    rewards = parse_rewards(ran.reward)
     if not rewards:
-        return scene.Finding(passed=False, detail=f"no reward ({ran.ended}, exit {ran.code}): {ran.output}")
+        return checks.Finding(passed=False, detail=f"no reward ({ran.ended}, exit {ran.code}): {ran.output}")
     said = ", ".join(f"{name} {value:g}" for name, value in rewards.items())
-    return scene.Finding(passed=all(value >= 1 for value in rewards.values()), detail=said)
+    return checks.Finding(passed=all(value >= 1 for value in rewards.values()), detail=said)
 
 
-def rewards_of(text: str) -> dict[str, float]:
+def parse_rewards(text: str) -> dict[str, float]:
     """The numbers of a reward file, which holds one, or an object of several; nothing where it is neither."""
     try:
         found = msgspec.json.decode(text.strip() or "null")

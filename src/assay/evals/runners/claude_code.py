@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-from assay.evals.runner import Given, Launch, Left, Told
+from assay.evals import runners
 
 PROGRAM = "claude"
 HOSTS = ("api.anthropic.com:443",)
@@ -32,7 +32,7 @@ NOT_REACHED = (
 LOGIN = re.compile(r"not logged in|invalid api key|please run /login|credit balance", re.IGNORECASE)
 
 
-class Envelope(Struct, frozen=True, kw_only=True):
+class ResultEnvelope(Struct, frozen=True, kw_only=True):
     """What it prints at the end; only the first three fields are there in every version."""
 
     type: str = ""
@@ -43,16 +43,16 @@ class Envelope(Struct, frozen=True, kw_only=True):
     terminal_reason: str | None = None
 
 
-def launch(given: Given) -> Launch:
+def build_launch(given: runners.AgentTask) -> runners.Launch:
     model = ("--model", given.config.model) if given.config.model else ()
     argv = (given.program, "-p", "--output-format", "json", "--permission-mode", "acceptEdits", "--allowedTools", TOOLS)
-    return Launch(argv=(*argv, *model, *given.config.args), env=ENV, stdin=given.prompt)
+    return runners.Launch(argv=(*argv, *model, *given.config.args), env=ENV, stdin=given.prompt)
 
 
-def trouble(left: Left) -> str:
+def explain_trouble(left: runners.AgentOutput) -> str:
     if left.ended.ended == "timeout":
         return "its service did not answer" if is_retrying(left.records) else ""
-    said = envelope(left.stdout)
+    said = find_envelope(left.stdout)
     if said is None:
         words = left.stderr.decode("utf-8", "replace").strip()[-300:]
         is_silent = left.ended.code and not any(True for _ in left.records)
@@ -67,11 +67,11 @@ def trouble(left: Left) -> str:
     return ""
 
 
-def envelope(out: bytes) -> Envelope | None:
+def find_envelope(out: bytes) -> ResultEnvelope | None:
     """The last thing it printed that is a result."""
     for line in reversed(out.splitlines()):
         try:
-            found = msgspec.json.decode(line, type=Envelope)
+            found = msgspec.json.decode(line, type=ResultEnvelope)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
         if found.type == "result":
@@ -88,15 +88,15 @@ def is_retrying(records: Iterable[Mapping[str, object]]) -> bool:
     return last
 
 
-def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:
+def find_instructions(records: Iterable[Mapping[str, object]]) -> Iterator[runners.Instruction]:
     for record in records:
         attached = record.get("attachment")
         if not isinstance(attached, dict):
             continue
         if attached.get("type") == "skill_listing":
-            yield Told(text=str(attached.get("content", "")))
+            yield runners.Instruction(text=str(attached.get("content", "")))
         several = attached.get("files") if attached.get("type") == "instructions" else None
         one = attached.get("content") if attached.get("type") == "nested_memory" else None
         for file in [*(several if isinstance(several, list) else []), *([one] if isinstance(one, dict) else [])]:
             if isinstance(file, dict):
-                yield Told(path=str(file.get("path", "")), text=str(file.get("content", "")))
+                yield runners.Instruction(path=str(file.get("path", "")), text=str(file.get("content", "")))

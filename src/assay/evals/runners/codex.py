@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from assay.evals.runner import Given, Launch, Left, Told
+from assay.evals import runners
 
 PROGRAM = "codex"
 HOSTS = ("api.openai.com:443", "chatgpt.com:443", "auth.openai.com:443")
@@ -20,7 +20,7 @@ SERVICE = re.compile(
 AGENT = re.compile(r"context window|context length|\b400\b|content policy|invalid_prompt", re.IGNORECASE)
 
 
-def launch(given: Given) -> Launch:
+def build_launch(given: runners.AgentTask) -> runners.Launch:
     model = ("-m", given.config.model) if given.config.model else ()
     sandbox = "danger-full-access" if given.is_sandboxed else "workspace-write"
     argv = (
@@ -33,11 +33,11 @@ def launch(given: Given) -> Launch:
         "-c",
         "check_for_update_on_startup=false",
     )
-    return Launch(argv=(*argv, *model, *given.config.args, "-"), stdin=given.prompt)
+    return runners.Launch(argv=(*argv, *model, *given.config.args, "-"), stdin=given.prompt)
 
 
-def trouble(left: Left) -> str:
-    said = list(events(left.stdout))
+def explain_trouble(left: runners.AgentOutput) -> str:
+    said = list(read_events(left.stdout))
     failed = [text for kind, text in said if kind in ("turn.failed", "error")]
     is_done = any(kind == "turn.completed" for kind, _ in said)
     if left.ended.ended == "timeout":
@@ -53,7 +53,7 @@ def trouble(left: Left) -> str:
     return ""
 
 
-def events(out: bytes) -> Iterator[tuple[str, str]]:
+def read_events(out: bytes) -> Iterator[tuple[str, str]]:
     """Kind and message of what it printed."""
     for line in out.splitlines():
         try:
@@ -66,7 +66,7 @@ def events(out: bytes) -> Iterator[tuple[str, str]]:
             yield str(found.get("type", "")), str(found.get("message") or inner)
 
 
-def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:
+def find_instructions(records: Iterable[Mapping[str, object]]) -> Iterator[runners.Instruction]:
     for record in records:
         payload = record.get("payload")
         state = payload.get("state") if record.get("type") == "world_state" and isinstance(payload, dict) else None
@@ -74,6 +74,6 @@ def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:
             continue
         instructions, skills = state.get("agents_md"), state.get("host_skills")
         if isinstance(instructions, dict):
-            yield Told(text=str(instructions.get("text", "")))
+            yield runners.Instruction(text=str(instructions.get("text", "")))
         if isinstance(skills, dict):
-            yield Told(text=str(skills.get("body", "")))
+            yield runners.Instruction(text=str(skills.get("body", "")))

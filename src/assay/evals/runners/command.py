@@ -6,7 +6,7 @@ claims. However it ends, that is its doing: a program that calls a service tries
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from assay.evals.runner import Given, Launch, Left, Told
+from assay.evals import runners
 
 PROGRAM = ""
 HOSTS = ()
@@ -14,18 +14,18 @@ ADDRESS = ()
 TRANSCRIPTS = ("result", "*.jsonl")
 
 
-def launch(given: Given) -> Launch:
+def build_launch(given: runners.AgentTask) -> runners.Launch:
     env = {"ASSAY_PROMPT": given.prompt, "ASSAY_RESULT_DIR": given.result}
     if given.config.model:
         env["ASSAY_MODEL"] = given.config.model
-    return Launch(
+    return runners.Launch(
         argv=(given.program, *given.config.command[1:], *given.config.args), env=env, stdin=given.prompt
     )  # fmt: skip
 
 
-def trouble(left: Left) -> str:  # noqa: ARG001  whatever it says of its service, it could say of any failure
+def explain_trouble(left: runners.AgentOutput) -> str:  # noqa: ARG001  whatever it says of its service, it could say of any failure
     return ""
 
 
-def told(records: Iterable[Mapping[str, object]]) -> Iterator[Told]:  # noqa: ARG001  nobody knows what it reads
+def find_instructions(records: Iterable[Mapping[str, object]]) -> Iterator[runners.Instruction]:  # noqa: ARG001  nobody knows what it reads
     return iter(())

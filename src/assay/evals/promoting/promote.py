@@ -1,0 +1,233 @@
+"""A candidate goes in: as a branch and a pull request, once, and only where its run proves that it is better."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.errors import BadInput
+from assay.evals.promoting.branch import FileChange, PromotionRemote
+from assay.evals.promoting.files import ConfigSearch, PromotedFile, find_tried_config, list_promoted_files
+from assay.evals.promoting.verify import PromotionRefused, Proof, prove_run
+from assay.evals.running import lock
+from assay.evals.tasks.folders import hash_values
+from assay.types.evals import Comparison
+from assay.types.value import Row
+
+Body = Callable[[Comparison], str]
+"""A comparison in Markdown."""
+PromotionState = Literal[
+    "planned",  # dry run: nothing was written anywhere
+    "opened",  # the pull request is there now
+    "pushed",  # the branch is; there is no `gh` to open a pull request with
+    "known",  # it was promoted before, nothing was done
+    "unchanged",  # the default branch has these files already
+]
+TRAILER = "Assay-Comparison"
+BRANCH = re.compile(r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[A-Za-z0-9_][A-Za-z0-9._/@+-]{0,120}(?<![./])")
+PATIENCE_S = 120
+MOST_BODY = 60_000
+"""Characters; GitHub takes a few more."""
+CUT = "\n\n… cut here: the whole comparison lies in the run's folder.\n"
+
+
+class PromoteRequest(Row, frozen=True):
+    """What a person asks for."""
+
+    run: Path
+    repository: Path
+    branch: str = ""
+    candidate: str = ""
+    """Where the candidate's configuration lies, should it not be where it was."""
+    is_meant: bool = False
+    """Not a dry run."""
+    is_named: bool = True
+    """They named the repository; else it is the one they stand in, which may not be a bare one."""
+
+
+class Promotion(Row, frozen=True):
+    """What was done, or would be."""
+
+    state: PromotionState
+    branch: str
+    base: str
+    base_commit: str
+    commit: str | None
+    url: str | None
+    title: str
+    body: str
+    files: tuple[FileChange, ...]
+    says: tuple[str, ...] = ()
+
+
+class PullRequest(Struct, frozen=True, kw_only=True):
+    """A pull request."""
+
+    url: str
+    state: str = ""
+    is_cross: bool = msgspec.field(name="isCrossRepository", default=False)
+
+
+class PullRequestDraft(Struct, frozen=True, kw_only=True):
+    """A pull request to open."""
+
+    branch: str
+    base: str
+    title: str
+    body: str
+
+
+class Promoter:
+    """One promotion on its way."""
+
+    def __init__(self, wish: PromoteRequest, proof: Proof, items: list[PromotedFile], landing: PromotionRemote) -> None:
+        self.wish, self.proof, self.items, self.landing = wish, proof, items, landing
+        self.seal = proof.comparison.evidence.seal
+        self.branch = check_branch_name(wish.branch or pick_branch_name(proof), landing.base)
+        self.gh = find_gh()
+
+    def go(self, body: Body) -> Promotion:
+        there = self.landing.tip(self.branch)
+        if there:
+            return self.again(body)
+        self.landing.base_tip = self.landing.fetch(self.landing.base)
+        tree, changes = self.landing.prepared(self.items, self.landing.base_tip)
+        plan = self.plan(body, tuple(changes))
+        if not changes:
+            return replace(plan, state="unchanged", says=(f"{plan.base} has these files already; nothing to do",))
+        if before := self.request():
+            return replace(plan, state="known", url=before.url, says=("it was promoted before; nothing to do",))
+        if not self.wish.is_meant:
+            return replace(plan, says=("dry run: nothing was pushed; --yes does it",))
+        commit = self.landing.commit(tree, f"{plan.title}\n\n{TRAILER}: {self.seal}\n")
+        self.landing.push(commit, self.branch)
+        return self.requested(replace(plan, commit=commit, state="pushed"))
+
+    def request(self) -> PullRequest | None:
+        """The pull request of the branch, whatever became of it."""
+        return find_pull_request(self.gh, self.wish.repository, self.branch) if self.gh else None
+
+    def again(self, body: Body) -> Promotion:
+        """The branch is there: by the same promotion, or it is somebody else's."""
+        tip = self.landing.fetch(self.branch)
+        if f"{TRAILER}: {self.seal}" not in self.landing.message(tip).splitlines():
+            raise BadInput(f"{self.branch}: the remote has another branch of that name; choose one with --branch")
+        plan = replace(self.plan(body, ()), commit=tip, state="known", says=("it was promoted before; nothing to do",))
+        _, missing = self.landing.prepared([one for one in self.items if one.content is not None], tip)
+        if missing:
+            raise BadInput(f"{self.branch}: was changed since it was pushed; look at it, or choose another --branch")
+        if not self.gh:
+            return plan
+        if found := self.request():
+            return replace(plan, url=found.url)
+        if not self.wish.is_meant:
+            return replace(
+                plan, state="planned", says=("the branch is there, its pull request is not; --yes opens it",)
+            )
+        return self.requested(plan)
+
+    def requested(self, plan: Promotion) -> Promotion:
+        """Open the pull request, where that can be done from here."""
+        if not self.gh:
+            said = f"no `gh` on the PATH: the branch {plan.branch} is pushed, open its pull request by hand"
+            return replace(plan, says=(said,))
+        wanted = PullRequestDraft(branch=plan.branch, base=plan.base, title=plan.title, body=plan.body)
+        try:
+            url = create_pull_request(self.gh, self.wish.repository, wanted)
+        except BadInput as error:
+            raise BadInput(
+                f"the branch {plan.branch} is pushed, but its pull request is not open: {error}; mend that and run "
+                "the same command again"
+            ) from None
+        return replace(plan, state="opened", url=url, says=())
+
+    def plan(self, body: Body, files: tuple[FileChange, ...]) -> Promotion:
+        return Promotion(
+            state="planned", branch=self.branch, base=self.landing.base, base_commit=self.landing.base_tip, commit=None,
+            url=None, title=build_title(self.proof), body=body(self.proof.comparison), files=files,
+        )  # fmt: skip
+
+
+def promote_candidate(wish: PromoteRequest, body: Body) -> Promotion:
+    """Open a pull request with the files of a candidate that is proven better; anything else is an error."""
+    lock.load_lock(wish.run)
+    run = wish.run.resolve()
+    with lock.claim_run(run), tempfile.TemporaryDirectory(prefix="assay-promote-") as scratch:
+        proof = prove_run(run)
+        search = ConfigSearch(run=run, repository=wish.repository, scratch=Path(scratch))
+        config = find_tried_config(proof.lock.arms["candidate"], search, wish.candidate)
+        items = list_promoted_files(config, proof.lock, search)
+        return Promoter(
+            wish, proof, items, PromotionRemote(wish.repository, Path(scratch), may_be_bare=wish.is_named)
+        ).go(body)
+
+
+def build_title(proof: Proof) -> str:
+    """One line of a commit and a pull request."""
+    gain = proof.comparison.net_gain
+    if gain is None:
+        raise PromotionRefused("the comparison tells no gain")
+    tasks = len(proof.comparison.tasks)
+    return f"Agent configuration {format_config_name(proof)}: improved by {gain:.3f} on {tasks} tasks"
+
+
+def format_config_name(proof: Proof) -> str:
+    """The candidate's name, as far as it is harmless in a branch and a title."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", proof.lock.arms["candidate"].config)[:40].strip("-").lower() or "candidate"
+
+
+def pick_branch_name(proof: Proof) -> str:
+    """The same proof always finds the same branch."""
+    return f"assay/{format_config_name(proof)}-{hash_values(proof.comparison.evidence.seal)[:10]}"
+
+
+def check_branch_name(branch: str, base: str) -> str:
+    """A branch's name that git, a shell and `gh` all take for nothing else."""
+    if not BRANCH.fullmatch(branch) or any(part.startswith((".", "-")) for part in branch.split("/")):
+        raise BadInput(f"--branch {branch!a}: letters, digits and . _ / - make a branch's name")
+    if branch == base:
+        raise BadInput(f"--branch {branch}: that is the default branch; a promotion is a branch of its own")
+    return branch
+
+
+def find_gh() -> str | None:
+    """Where `gh` is."""
+    return shutil.which("gh")
+
+
+def find_pull_request(gh: str, repository: Path, branch: str) -> PullRequest | None:
+    """The pull request of a branch, open or not; one from somebody's fork is another branch."""
+    words = ("pr", "list", "--head", branch, "--state", "all", "--limit", "50")
+    told = run_gh(gh, repository, *words, "--json", "url,state,isCrossRepository")
+    try:
+        found = msgspec.json.decode(told, type=list[PullRequest])
+    except msgspec.DecodeError as error:
+        raise BadInput(f"gh pr list: not understood: {error}") from None
+    return next((one for one in found if not one.is_cross), None)
+
+
+def create_pull_request(gh: str, repository: Path, wanted: PullRequestDraft) -> str:
+    """Open a pull request; its address."""
+    body = wanted.body if len(wanted.body) <= MOST_BODY else wanted.body[:MOST_BODY] + CUT
+    words = ("--head", wanted.branch, "--base", wanted.base, "--title", wanted.title, "--body-file", "-")
+    told = run_gh(gh, repository, "pr", "create", *words, given=body)
+    return next((line for line in reversed(told.split()) if line.startswith("https://")), told.strip())
+
+
+def run_gh(gh: str, repository: Path, *words: str, given: str = "") -> str:
+    try:
+        done = subprocess.run(  # noqa: S603
+            [gh, *words], cwd=repository, input=given.encode(), capture_output=True, timeout=PATIENCE_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"gh {words[0]} {words[1]}: {error}") from None
+    if done.returncode:
+        raise BadInput(f"gh {words[0]} {words[1]}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    return done.stdout.decode(errors="replace")

@@ -1,0 +1,9 @@
+"""What is run: tasks and configurations, as folders that anybody can read.
+
+- `task` loads tasks from their folders;
+- `harbor` reads task folders in Harbor's form;
+- `config` loads an agent's configuration from a folder or from a git ref;
+- `folders` hashes the files of a folder, and packs one into memory.
+
+Takes paths; gives `Suite`, `Task` and `AgentConfig`. Imports `evals.checks`, git, types and errors.
+"""
