@@ -114,7 +114,7 @@ RULES: dict[str, Rule] = {
             "judges/model/prompt_files.py": "words of our own prompts",
             "llm/client.py": "our own guidance",
             "llm/contract.py": "no guidance",
-            "langfuse/deriving.py": "names of a profile's dimensions",
+            "langfuse/mapping.py": "names of a profile's dimensions",
             "langfuse/scores.py": "no comment",
         },
     ),

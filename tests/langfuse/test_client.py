@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import BadInput
 from assay.http import AccessDenied, RemoteError
-from assay.langfuse import connect, status
+from assay.langfuse import connect, fetch_status
 from tests.langfuse.conftest import HOST, client_of, environment
 from tests.langfuse.contract import CheckedServer
 
@@ -23,7 +23,7 @@ VERSIONS = [
 
 @pytest.mark.parametrize(("version", "generation", "writes"), VERSIONS)
 def test_the_version_tells_what_a_server_understands(make: Make, version, generation, writes):
-    found = status(client_of(make(version)))
+    found = fetch_status(client_of(make(version)))
     assert (found.version, found.generation, found.writes) == (version, generation, writes)
     assert (found.host, found.project) == ("langfuse.example", "loom")
 
@@ -39,12 +39,12 @@ CLOUD = [
 
 @pytest.mark.parametrize(("host", "per_minute"), CLOUD)
 def test_the_free_plans_pace_is_kept_on_the_cloud_alone(make: Make, host, per_minute):
-    assert status(client_of(make(), host)).per_minute == per_minute
+    assert fetch_status(client_of(make(), host)).per_minute == per_minute
 
 
 def test_whoever_pays_may_go_faster(make: Make):
     client = client_of(make(), "https://cloud.langfuse.com", per_minute={"general": 1000})
-    assert status(client).per_minute == 1000
+    assert fetch_status(client).per_minute == 1000
 
 
 @pytest.mark.parametrize("name", ["LANGFUSE_HOST", "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"])
@@ -67,7 +67,7 @@ def test_wrong_keys_are_told_without_the_key(make: Make):
     env = environment() | {"LANGFUSE_SECRET_KEY": "sk-lf-wrong"}
     client = connect(env, transport=standin.build_transport())
     with pytest.raises(AccessDenied, match=r"401 Invalid credentials.*check the keys") as caught:
-        status(client)
+        fetch_status(client)
     assert "sk-lf" not in str(caught.value)
 
 

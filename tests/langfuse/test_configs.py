@@ -6,20 +6,20 @@ import pytest
 
 from assay.errors import BadInput
 from assay.http import ServiceBusy
-from assay.langfuse import ScoreConfig, setup
+from assay.langfuse import WantedConfig, ensure_configs
 from tests.langfuse.conftest import client_of
 from tests.langfuse.contract import CheckedServer
 
 Make = Callable[..., CheckedServer]
-NUMBER = ScoreConfig(name="tool_efficiency", data_type="NUMERIC", min_value=0, max_value=1, description="Tools")
-LABELS = ScoreConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "full"))
-TRUTH = ScoreConfig(name="crushed", data_type="BOOLEAN")
+NUMBER = WantedConfig(name="tool_efficiency", data_type="NUMERIC", min_value=0, max_value=1, description="Tools")
+LABELS = WantedConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "full"))
+TRUTH = WantedConfig(name="crushed", data_type="BOOLEAN")
 
 
 def test_configs_are_created_once(make: Make):
     standin = make()
-    first = setup(client_of(standin), [NUMBER, LABELS, TRUTH])
-    again = setup(client_of(standin), [NUMBER, LABELS, TRUTH])
+    first = ensure_configs(client_of(standin), [NUMBER, LABELS, TRUTH])
+    again = ensure_configs(client_of(standin), [NUMBER, LABELS, TRUTH])
     assert first.created == ("tool_efficiency", "goal_achievement", "crushed")
     assert again.created == ()
     assert again.ids == first.ids
@@ -44,7 +44,7 @@ def test_a_config_that_is_otherwise_is_reported_and_left_alone(make: Make, case)
     standin = make()
     standin.create_config({"name": "tool_efficiency", **body})
     before = [dict(one) for one in standin.configs]
-    report = setup(client_of(standin), [NUMBER, TRUTH])
+    report = ensure_configs(client_of(standin), [NUMBER, TRUTH])
     assert report.mismatched[0].name == "tool_efficiency"
     assert why in report.mismatched[0].why
     assert "tool_efficiency" not in report.ids
@@ -57,7 +57,7 @@ def test_other_categories_or_another_order_of_them_are_a_mismatch(make: Make, ca
     standin = make()
     made = [{"label": label, "value": n} for n, label in enumerate(categories)]
     standin.create_config({"name": "goal_achievement", "dataType": "CATEGORICAL", "categories": made})
-    assert [one.name for one in setup(client_of(standin), [LABELS]).mismatched] == ["goal_achievement"]
+    assert [one.name for one in ensure_configs(client_of(standin), [LABELS]).mismatched] == ["goal_achievement"]
 
 
 def test_the_oldest_active_match_wins_wherever_it_stands_in_the_list(make: Make):
@@ -70,16 +70,16 @@ def test_the_oldest_active_match_wins_wherever_it_stands_in_the_list(make: Make)
     for n in range(230):
         standin.create_config({"name": f"other {n}", "dataType": "BOOLEAN"})
     standin.create_config(body)
-    report = setup(client_of(standin), [NUMBER])
+    report = ensure_configs(client_of(standin), [NUMBER])
     assert report.ids == {"tool_efficiency": "cfg-2"}
     assert len(standin.list_queries("score-configs")) == 3
 
 
 def test_an_archived_config_is_not_woken_up(make: Make):
     standin = make()
-    setup(client_of(standin), [TRUTH])
+    ensure_configs(client_of(standin), [TRUTH])
     standin.configs[0]["isArchived"] = True
-    assert setup(client_of(standin), [TRUTH]).ids == {"crushed": "cfg-1"}
+    assert ensure_configs(client_of(standin), [TRUTH]).ids == {"crushed": "cfg-1"}
     assert standin.configs[0]["isArchived"]
 
 
@@ -92,14 +92,14 @@ def test_of_two_that_create_the_same_the_later_takes_its_own_back(make: Make):
         return create(body)
 
     standin.create_config = and_somebody_else
-    report = setup(client_of(standin), [TRUTH])
+    report = ensure_configs(client_of(standin), [TRUTH])
     assert report.ids == {"crushed": "cfg-0"}
     assert [one["isArchived"] for one in standin.configs] == [False, True]
 
 
 def test_a_dry_run_creates_nothing(make: Make):
     standin = make()
-    report = setup(client_of(standin), [NUMBER, TRUTH], dry_run=True)
+    report = ensure_configs(client_of(standin), [NUMBER, TRUTH], dry_run=True)
     assert report.missing == ("tool_efficiency", "crushed")
     assert standin.configs == []
 
@@ -109,19 +109,19 @@ def test_a_config_is_not_created_again_where_the_answer_was_lost(make: Make):
     client = client_of(standin)
     standin.planned = [(200, {}, {"data": [], "meta": {"totalPages": 1}}), (502, {}, {"message": "Bad gateway"})]
     with pytest.raises(ServiceBusy, match="502 Bad gateway"):
-        setup(client, [TRUTH])
+        ensure_configs(client, [TRUTH])
     assert len([1 for method, *_ in standin.log if method == "POST"]) == 1
 
 
 BAD = [
-    ScoreConfig(name="a" * 36, data_type="BOOLEAN"),
-    ScoreConfig(name="goal:achievement", data_type="BOOLEAN"),
-    ScoreConfig(name="", data_type="BOOLEAN"),
-    ScoreConfig(name="x", data_type="CATEGORICAL"),
-    ScoreConfig(name="x", data_type="CATEGORICAL", categories=("a", "a")),
-    ScoreConfig(name="x", data_type="CATEGORICAL", categories=("a",), min_value=0),
-    ScoreConfig(name="x", data_type="NUMERIC", min_value=1, max_value=1),
-    ScoreConfig(name="x", data_type="BOOLEAN", categories=("no", "yes")),
+    WantedConfig(name="a" * 36, data_type="BOOLEAN"),
+    WantedConfig(name="goal:achievement", data_type="BOOLEAN"),
+    WantedConfig(name="", data_type="BOOLEAN"),
+    WantedConfig(name="x", data_type="CATEGORICAL"),
+    WantedConfig(name="x", data_type="CATEGORICAL", categories=("a", "a")),
+    WantedConfig(name="x", data_type="CATEGORICAL", categories=("a",), min_value=0),
+    WantedConfig(name="x", data_type="NUMERIC", min_value=1, max_value=1),
+    WantedConfig(name="x", data_type="BOOLEAN", categories=("no", "yes")),
 ]
 
 
@@ -130,5 +130,5 @@ def test_what_langfuse_would_refuse_is_refused_before_anything_is_asked(make: Ma
     standin = make()
     client = client_of(standin)
     with pytest.raises(BadInput, match="score config"):
-        setup(client, [config])
+        ensure_configs(client, [config])
     assert len(standin.log) == 1

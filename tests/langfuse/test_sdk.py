@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from assay.langfuse import connect, pull, setup, write
-from assay.langfuse.readback import rows
+from assay.langfuse import connect, ensure_configs, pull_sessions, write_scores
+from assay.langfuse.scores import fetch_scores
 from assay.testing.langfuse import KEYS
 from assay.testing.observations import build_hook_turn
 from tests.langfuse.conftest import environment
 from tests.langfuse.contract import CheckedServer
-from tests.langfuse.test_writing import CONFIGS, scores
+from tests.langfuse.test_write import CONFIGS, scores
 from tests.llm.real import fetched, run
 
 SDKS = [("4.18.0", "4.16.0"), ("5.0.4", "4.59.0")]
@@ -41,14 +41,14 @@ def test_the_real_sdk_reads_back_what_we_wrote(sdk, server, tmp_path):
     running = standin.serve()
     host = f"http://127.0.0.1:{running.server_port}"
     client = connect(environment(host))
-    ids = setup(client, CONFIGS).ids
-    assert len(write(client, scores(ids)).stored) == 3
+    ids = ensure_configs(client, CONFIGS).ids
+    assert len(write_scores(client, scores(ids)).stored) == 3
     env = {**os.environ, "PYTHONPATH": str(folder), "LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     done = subprocess.run(
         [sys.executable, str(SCRIPT), host, "s1"], env=env, capture_output=True, text=True, timeout=120, check=False
     )
-    pulled = pull(client, tmp_path, ["s1"]).pulled[0]
-    own = list(rows(client, ["sdk-1"]))
+    pulled = pull_sessions(client, tmp_path, ["s1"]).pulled[0]
+    own = list(fetch_scores(client, ["sdk-1"]))
     running.shutdown()
     running.server_close()
     assert done.returncode == 0, done.stderr[-2000:]

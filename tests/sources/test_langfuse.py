@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.langfuse.observations import each_once, in_order, trace_root, v2_record, v3_record
+from assay.langfuse.observations import build_root, merge_records, parse_v2, parse_v3, sort_records
 from assay.sessions.turns import Builder
 from assay.sources import langfuse
 from assay.sources.langfuse.records import Record, to_usage
@@ -37,8 +37,8 @@ SAMPLES = Path(__file__).parents[3] / "shared" / "langfuse" / "samples"
 
 def records(*rows: Row) -> list[Record]:
     """The lines of the file that pulling these rows would write."""
-    found = [record for one in rows if (record := v2_record(one))]
-    lines = [Record(type="session", session="s1", at=format_time(0)), *in_order(each_once(found).values())]
+    found = [record for one in rows if (record := parse_v2(one))]
+    lines = [Record(type="session", session="s1", at=format_time(0)), *sort_records(merge_records(found).values())]
     return [msgspec.json.decode(msgspec.json.encode(one), type=langfuse.Record) for one in lines]
 
 
@@ -416,7 +416,7 @@ def test_the_recorded_session_of_a_real_server_is_read():
 
 
 def test_a_trace_of_v3_without_a_root_has_one_made():
-    parts = [v3_record(one | {"traceId": "old"}, {"id": "old"}) for one in conversation()[:2]]
+    parts = [parse_v3(one | {"traceId": "old"}, {"id": "old"}) for one in conversation()[:2]]
     found = [one for one in parts if one]
     trace = {
         "id": "old",
@@ -426,7 +426,7 @@ def test_a_trace_of_v3_without_a_root_has_one_made():
         "output": "So.",
         "sessionId": "s1",
     }
-    root = trace_root(trace, found)
+    root = build_root(trace, found)
     assert root
     assert [one.parent for one in found] == ["t-old", "t-old"]
     assert (root.input, root.output) == ("Why?", "So.")

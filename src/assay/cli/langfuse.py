@@ -31,19 +31,20 @@ from assay.cli.wanted import (
 )
 from assay.config import Config
 from assay.errors import BadInput
-from assay.langfuse import Client, Pulled, PullReport, SetupReport
-from assay.pipeline.given import moment, present
-from assay.pipeline.langfusing import (
+from assay.langfuse import (
     WAIT_S,
-    Delivered,
-    Post,
-    Sent,
-    all_configs,
-    push_facts,
-    push_quality,
-    redactor,
-    where_of,
+    Client,
+    Delivery,
+    PulledSession,
+    PullReport,
+    PushedSession,
+    PushReport,
+    SetupReport,
+    build_all_configs,
+    find_project,
 )
+from assay.pipeline.given import moment, present
+from assay.pipeline.langfuse_scores import build_redactor, push_facts, push_quality
 from assay.pipeline.quality import NO_WORDS, Subject, for_quality, judged, silent, subjects, would_ask
 from assay.pipeline.reading import rules, tellable
 from assay.pipeline.running import Choice
@@ -87,7 +88,7 @@ Wait = Annotated[
 @contextmanager
 def connected() -> Iterator[Client]:
     """A client for the project that the environment names."""
-    client = langfuse.connect(os.environ, clean=redactor(settings()))
+    client = langfuse.connect(os.environ, clean=build_redactor(settings()))
     try:
         yield client
     finally:
@@ -104,7 +105,7 @@ def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
     """Print an answer, for machines or for people."""
     leave_quietly()
     if as_json:
-        table = {name: getattr(found, name) for name in found.__struct_fields__}
+        table = found if isinstance(found, dict) else {name: getattr(found, name) for name in found.__struct_fields__}
         sys.stdout.buffer.write(encoded({"schema_version": 1, **table, **more}) + b"\n")
     else:
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -114,7 +115,7 @@ def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
 def status(as_json: AsJson = False, store: StorePath = None) -> None:
     """Say which server and project the keys lead to, how it is talked to, and what was written there."""
     with connected() as client, closing(open_store(pick_store_url(settings(store=store).store, os.environ))) as kept:
-        found = langfuse.status(client)
+        found = langfuse.fetch_status(client)
         written = kept.written.count_scores(RemoteProject(host=found.host, project=found.project_id))
     found = clean(found)
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
@@ -131,9 +132,9 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
 @app.command("setup")
 def setup(profile: Profile = "enhanced", dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Ensure the score configs of a profile and of `push`; exit code 2 where one of another kind is in the way."""
-    wanted = all_configs(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
+    wanted = build_all_configs(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
     with connected() as client:
-        found = clean(langfuse.setup(client, wanted, dry_run=dry_run))
+        found = clean(langfuse.ensure_configs(client, wanted, dry_run=dry_run))
     put(as_json, found, told_of_setup(found))
     if found.mismatched:
         raise typer.Exit(INCOMPLETE)
@@ -167,7 +168,7 @@ def which(sessions: list[str] | None, since: str | None, into: Path | None, what
 
 
 def pulled(client: Client, asked: Asked) -> PullReport:
-    return langfuse.pull(client, asked.folder, list(asked.ids), since=asked.since)
+    return langfuse.pull_sessions(client, asked.folder, list(asked.ids), since=asked.since)
 
 
 @app.command("pull", epilog=EXAMPLE)
@@ -191,7 +192,7 @@ def told_of_pull(found: PullReport, folder: Path) -> list[str]:
     ]
 
 
-def told_of_session(one: Pulled) -> str:
+def told_of_session(one: PulledSession) -> str:
     is_silent = "" if one.has_text else ", without any text"
     how = "" if one.is_changed else ", as before"
     size = f"{many(one.traces, 'trace')}, {many(one.observations, 'observation')}"
@@ -263,8 +264,10 @@ def paired(
     return [(one, known.get(one.session.id) or silent(one, scale, NO_WORDS)) for one in some]
 
 
-def posting(client: Client, store: Store, dry_run: bool, recheck: bool, wait: float) -> Post:
-    return Post(client=client, store=store, where=where_of(client), dry_run=dry_run, recheck=recheck, wait_s=wait)
+def posting(client: Client, store: Store, dry_run: bool, recheck: bool, wait: float) -> Delivery:
+    return Delivery(
+        client=client, store=store, project=find_project(client), dry_run=dry_run, recheck=recheck, wait_s=wait
+    )
 
 
 def judgements(
@@ -313,7 +316,7 @@ def push(  # noqa: PLR0913  each is an option
 # --- what became of it --------------------------------------------------------------------------
 
 
-def told(done: Delivered | None, found: PullReport, as_json: bool) -> None:
+def told(done: PushReport | None, found: PullReport, as_json: bool) -> None:
     """Print what became of all, and leave with code 2 where anything is missing."""
     done, found = clean(done) if done else None, clean(found)
     lines = [
@@ -321,27 +324,30 @@ def told(done: Delivered | None, found: PullReport, as_json: bool) -> None:
         *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
         *(told_of_delivery(done) if done else ()),
     ]
-    put(as_json, done or PullReport(), lines, empty=found.empty, failed=found.failed)
+    put(as_json, done.to_table() if done else PullReport(), lines, empty=found.empty, failed=found.failed)
     if done is None or not done.is_complete or found.empty or found.failed:
         raise typer.Exit(INCOMPLETE)
 
 
-def told_of_delivery(done: Delivered) -> list[str]:
+def told_of_delivery(done: PushReport) -> list[str]:
     """A line for each session, each score that is missing, and the sum."""
-    became = dict.fromkeys(done.stored, "stored") | dict.fromkeys(done.unchanged, "there already")
-    became |= dict.fromkeys(done.would_write, "would be written")
-    became |= {one.id: "not stored" for one in done.not_stored}
+    became = dict.fromkeys(done.written.stored, "stored") | dict.fromkeys(done.written.unchanged, "there already")
+    became |= dict.fromkeys(done.written.would_write, "would be written")
+    became |= {one.id: "not stored" for one in done.written.not_stored}
     left = Counter(one_line(f"{one.session}: {one.why}", NAME + 300) for one in done.left_out)
     return [
         *(f"{name}: score config created" for name in done.configs_created),
         *(told_of_sent(one, Counter(became[score.id] for score in one.scores)) for one in done.sessions),
         *(f"{line} ({n} goals)" if n > 1 else line for line, n in left.items()),
-        *(f"{one_line(one.session, NAME)}: {one.name} not stored: {one_line(one.why, 300)}" for one in done.not_stored),
+        *(
+            f"{one_line(one.session, NAME)}: {one.name} not stored: {one_line(one.why, 300)}"
+            for one in done.written.not_stored
+        ),
         ", ".join(f"{n:,} {what}" for what, n in Counter(became.values()).items()) or "nothing to write",
     ]
 
 
-def told_of_sent(one: Sent, became: Counter[str]) -> str:
+def told_of_sent(one: PushedSession, became: Counter[str]) -> str:
     """A session, and what became of its scores."""
     part = f", goal {one.part}" if one.part else ""
     overall = "" if one.overall_quality is None else f", overall quality {one.overall_quality:.2f}"

@@ -1,44 +1,81 @@
 """Langfuse: sessions read out of it, scores written into it.
 
-`connect` gives a `Client`; `setup` ensures score configs, `pull` writes sessions as files that `sources.langfuse`
-reads, `write` stores scores exactly once and reads them back, `status` says what is at the other end, `is_known` and
-`trace_at` take small looks at a session.
+- `client`: address and keys, and what is at the other end
+- `observations`: what the server has of a session, by either of its read APIs
+- `pull`: sessions into files that `sources.langfuse` reads
+- `configs`: score configs, found or created
+- `scores`: one score, its identity and payload, and how it is read back
+- `mapping`: the scores and score configs of a profile, of a judged session, of the PRISM Score
+- `write`: scores stored exactly once and read back
+- `push`: the scores of many sessions, with the store's memory of what is there
 
-Takes clean values (`ScoreWrite`, `ScoreConfig`) and gives reports; `configs_of` and `scores_of` make those of a profile
-and of a judged session. Knows no store; imports types, errors, http, scores, and the records of its own source.
-`docs/concepts/langfuse.md` tells why things are done this way.
+Takes clean words and judged sessions; gives reports. Imports types, errors, files, http, scores, stores, and the
+records of its own source. `docs/concepts/langfuse.md` explains why things are done this way.
 """
 
-from assay.langfuse.client import Client, Status, connect, status
-from assay.langfuse.configs import Config, ScoreConfig, SetupReport, setup
-from assay.langfuse.deriving import Target, configs_of, scores_of
-from assay.langfuse.looking import is_known, trace_at
-from assay.langfuse.pulling import Pulled, PullReport, pull
-from assay.langfuse.scores import ScoreWrite, digest_of, id_of
-from assay.langfuse.writing import NotStored, Plan, WriteReport, write
+from assay.langfuse.client import Client, ServerStatus, connect, fetch_status
+from assay.langfuse.configs import RemoteConfig, SetupReport, WantedConfig, ensure_configs
+from assay.langfuse.mapping import (
+    FACT_CONFIGS,
+    ScoreTarget,
+    build_configs,
+    build_fact_scores,
+    build_quality_scores,
+)
+from assay.langfuse.pull import PulledSession, PullReport, find_trace, is_known, pull_sessions
+from assay.langfuse.push import (
+    WAIT_S,
+    Delivery,
+    Outbox,
+    PushedSession,
+    PushReport,
+    build_all_configs,
+    deliver_scores,
+    explain_unknown,
+    find_project,
+    find_targets,
+    find_trace_targets,
+    push_scores,
+)
+from assay.langfuse.scores import ScoreWrite, build_id, hash_score
+from assay.langfuse.write import NotStored, WritePlan, WriteReport, write_scores
 
 __all__ = [
+    "FACT_CONFIGS",
+    "WAIT_S",
     "Client",
-    "Config",
+    "Delivery",
     "NotStored",
-    "Plan",
+    "Outbox",
     "PullReport",
-    "Pulled",
-    "ScoreConfig",
+    "PulledSession",
+    "PushReport",
+    "PushedSession",
+    "RemoteConfig",
+    "ScoreTarget",
     "ScoreWrite",
+    "ServerStatus",
     "SetupReport",
-    "Status",
-    "Target",
+    "WantedConfig",
+    "WritePlan",
     "WriteReport",
-    "configs_of",
+    "build_all_configs",
+    "build_configs",
+    "build_fact_scores",
+    "build_id",
+    "build_quality_scores",
     "connect",
-    "digest_of",
-    "id_of",
+    "deliver_scores",
+    "ensure_configs",
+    "explain_unknown",
+    "fetch_status",
+    "find_project",
+    "find_targets",
+    "find_trace",
+    "find_trace_targets",
+    "hash_score",
     "is_known",
-    "pull",
-    "scores_of",
-    "setup",
-    "status",
-    "trace_at",
-    "write",
+    "pull_sessions",
+    "push_scores",
+    "write_scores",
 ]

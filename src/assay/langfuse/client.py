@@ -23,18 +23,18 @@ MODERN_SINCE = (4, 0)
 Generation = Literal["v4", "v3"]
 
 
-class Health(Struct, frozen=True):
+class HealthAnswer(Struct, frozen=True):
     status: str = ""
     version: str = ""
 
 
-class Project(Struct, frozen=True):
+class ProjectAnswer(Struct, frozen=True):
     id: str = ""
     name: str = ""
 
 
-class Projects(Struct, frozen=True):
-    data: list[Project] = []
+class ProjectsAnswer(Struct, frozen=True):
+    data: list[ProjectAnswer] = []
 
 
 class Client:
@@ -52,7 +52,7 @@ class Client:
 
     def probe(self) -> None:
         """Ask for the version, which tells what the server understands."""
-        self.version = decode_answer(self.http.get("/api/public/health"), Health).version
+        self.version = decode_answer(self.http.get("/api/public/health"), HealthAnswer).version
         if found := NUMBERS.search(self.version):
             numbers = int(found[1]), int(found[2])
             self.generation = "v4" if numbers >= MODERN_SINCE else "v3"
@@ -68,7 +68,7 @@ class Client:
         return self.http.host
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class ServerStatus(Struct, frozen=True, kw_only=True):
     """What is at the other end."""
 
     host: str
@@ -115,12 +115,12 @@ def connect(
     return client
 
 
-def status(client: Client) -> Status:
+def fetch_status(client: Client) -> ServerStatus:
     """Version, project and habits of the other end; proves that the keys fit."""
-    found = decode_answer(client.http.get("/api/public/projects", bucket=GENERAL), Projects)
-    project = found.data[0] if found.data else Project()
+    found = decode_answer(client.http.get("/api/public/projects", bucket=GENERAL), ProjectsAnswer)
+    project = found.data[0] if found.data else ProjectAnswer()
     pace = client.http.paces.get(GENERAL)
-    return Status(
+    return ServerStatus(
         host=client.host,
         version=client.version,
         generation=client.generation,

@@ -23,7 +23,7 @@ PAGE = 100
 MOST_PAGES = 1000
 
 
-class ScoreConfig(Value, frozen=True):
+class WantedConfig(Value, frozen=True):
     """A score config as it shall be."""
 
     name: str
@@ -35,12 +35,12 @@ class ScoreConfig(Value, frozen=True):
     description: str = ""
 
 
-class Category(Struct, frozen=True):
+class CategoryAnswer(Struct, frozen=True):
     label: str = ""
     value: float = 0.0
 
 
-class Config(Struct, frozen=True, rename="camel"):
+class RemoteConfig(Struct, frozen=True, rename="camel"):
     """A score config as Langfuse has it."""
 
     id: str
@@ -49,20 +49,20 @@ class Config(Struct, frozen=True, rename="camel"):
     is_archived: bool = False
     min_value: float | None = None
     max_value: float | None = None
-    categories: list[Category] | None = None
+    categories: list[CategoryAnswer] | None = None
     created_at: str = ""
 
 
-class PageOf(Struct, frozen=True, rename="camel"):
+class ConfigPageMeta(Struct, frozen=True, rename="camel"):
     total_pages: int = 1
 
 
-class Page(Struct, frozen=True):
-    data: list[Config]
-    meta: PageOf = PageOf()
+class ConfigPage(Struct, frozen=True):
+    data: list[RemoteConfig]
+    meta: ConfigPageMeta = ConfigPageMeta()
 
 
-class Mismatch(Value, frozen=True):
+class ConfigMismatch(Value, frozen=True):
     """A config of that name that is of another kind."""
 
     name: str
@@ -77,29 +77,29 @@ class SetupReport(Value, frozen=True):
     """Config ids by name: all that can be written to."""
     created: tuple[str, ...] = ()
     found: tuple[str, ...] = ()
-    mismatched: tuple[Mismatch, ...] = ()
+    mismatched: tuple[ConfigMismatch, ...] = ()
     """Left as they are; nothing of that name is created."""
     missing: tuple[str, ...] = ()
     """Would be created, were this no dry run."""
 
 
-def setup(client: Client, wanted: Sequence[ScoreConfig], *, dry_run: bool = False) -> SetupReport:
+def ensure_configs(client: Client, wanted: Sequence[WantedConfig], *, dry_run: bool = False) -> SetupReport:
     """Ensure that every config is there."""
     for one in wanted:
-        check(one)
-    known = list(listed(client))
+        check_config(one)
+    known = list(list_configs(client))
     ids: dict[str, str] = {}
     created, missing, mismatched = [], [], []
     for one in wanted:
-        if match := best(known, one):
+        if match := find_match(known, one):
             ids[one.name] = match.id
-        elif other := namesake(known, one):
-            why = f"it is {describe(other)}, wanted is {described(one)}; rename or archive it in Langfuse"
-            mismatched.append(Mismatch(name=one.name, id=other.id, why=why))
+        elif other := find_namesake(known, one):
+            why = f"it is {describe_remote(other)}, wanted is {describe_wanted(one)}; rename or archive it in Langfuse"
+            mismatched.append(ConfigMismatch(name=one.name, id=other.id, why=why))
         elif dry_run:
             missing.append(one.name)
         else:
-            ids[one.name] = create(client, one)
+            ids[one.name] = create_config(client, one)
             created.append(one.name)
     found = tuple(name for name in ids if name not in created)
     return SetupReport(
@@ -107,7 +107,7 @@ def setup(client: Client, wanted: Sequence[ScoreConfig], *, dry_run: bool = Fals
     )
 
 
-def check(one: ScoreConfig) -> None:
+def check_config(one: WantedConfig) -> None:
     """Say what Langfuse would refuse."""
     if not NAME.fullmatch(one.name):
         raise BadInput(f"score config {one.name!r}: give 1 to 35 letters, digits, spaces or any of _ . ( ) -")
@@ -123,11 +123,11 @@ def check(one: ScoreConfig) -> None:
         raise BadInput(f"score config {one.name!r}: its range {low:g} to {high:g} is empty")
 
 
-def listed(client: Client) -> Iterator[Config]:
+def list_configs(client: Client) -> Iterator[RemoteConfig]:
     """All configs of the project, each once, archived ones too."""
     seen: set[str] = set()
     for number in range(1, MOST_PAGES):
-        page = decode_answer(client.http.get(PATH, {"page": number, "limit": PAGE}, GENERAL), Page)
+        page = decode_answer(client.http.get(PATH, {"page": number, "limit": PAGE}, GENERAL), ConfigPage)
         for one in page.data:
             if one.id not in seen:
                 seen.add(one.id)
@@ -137,25 +137,25 @@ def listed(client: Client) -> Iterator[Config]:
     raise GarbledAnswer(f"{client.host}{PATH}: says that there are always more pages")
 
 
-def best(known: Sequence[Config], wanted: ScoreConfig) -> Config | None:
+def find_match(known: Sequence[RemoteConfig], wanted: WantedConfig) -> RemoteConfig | None:
     """The oldest active config that is as wanted."""
     same = [one for one in known if one.name == wanted.name and not one.is_archived and is_same(one, wanted)]
     return min(same, key=lambda one: (one.created_at, one.id), default=None)
 
 
-def namesake(known: Sequence[Config], wanted: ScoreConfig) -> Config | None:
+def find_namesake(known: Sequence[RemoteConfig], wanted: WantedConfig) -> RemoteConfig | None:
     """The oldest active config of that name."""
     same = [one for one in known if one.name == wanted.name and not one.is_archived]
     return min(same, key=lambda one: (one.created_at, one.id), default=None)
 
 
-def is_same(one: Config, wanted: ScoreConfig) -> bool:
+def is_same(one: RemoteConfig, wanted: WantedConfig) -> bool:
     """Whether a config allows just the values that are wanted."""
     if one.data_type != wanted.data_type:
         return False
     if wanted.data_type == "CATEGORICAL":
-        return labels(one) == wanted.categories and all(
-            isclose(category.value, n) for n, category in enumerate(by_value(one))
+        return list_labels(one) == wanted.categories and all(
+            isclose(category.value, n) for n, category in enumerate(sort_categories(one))
         )
     if wanted.data_type == "NUMERIC":
         return is_equal(one.min_value, wanted.min_value) and is_equal(one.max_value, wanted.max_value)
@@ -166,24 +166,24 @@ def is_equal(one: float | None, other: float | None) -> bool:
     return one is None and other is None if one is None or other is None else isclose(one, other)
 
 
-def by_value(one: Config) -> list[Category]:
+def sort_categories(one: RemoteConfig) -> list[CategoryAnswer]:
     return sorted(one.categories or [], key=lambda category: category.value)
 
 
-def labels(one: Config) -> tuple[str, ...]:
+def list_labels(one: RemoteConfig) -> tuple[str, ...]:
     """Its categories from the lowest value on."""
-    return tuple(category.label for category in by_value(one))
+    return tuple(category.label for category in sort_categories(one))
 
 
-def describe(one: Config) -> str:
-    return wording(one.data_type, one.min_value, one.max_value, labels(one))
+def describe_remote(one: RemoteConfig) -> str:
+    return describe_values(one.data_type, one.min_value, one.max_value, list_labels(one))
 
 
-def described(one: ScoreConfig) -> str:
-    return wording(one.data_type, one.min_value, one.max_value, one.categories)
+def describe_wanted(one: WantedConfig) -> str:
+    return describe_values(one.data_type, one.min_value, one.max_value, one.categories)
 
 
-def wording(kind: str, low: float | None, high: float | None, categories: tuple[str, ...]) -> str:
+def describe_values(kind: str, low: float | None, high: float | None, categories: tuple[str, ...]) -> str:
     """A config in a few words."""
     if kind == "CATEGORICAL":
         return f"CATEGORICAL ({', '.join(categories)})"
@@ -192,7 +192,7 @@ def wording(kind: str, low: float | None, high: float | None, categories: tuple[
     return kind
 
 
-def create(client: Client, wanted: ScoreConfig) -> str:
+def create_config(client: Client, wanted: WantedConfig) -> str:
     """Create a config; gives the id of the one that everybody uses."""
     body: dict[str, object] = {"name": wanted.name, "dataType": wanted.data_type}
     if wanted.description:
@@ -203,8 +203,8 @@ def create(client: Client, wanted: ScoreConfig) -> str:
         body["maxValue"] = wanted.max_value
     if wanted.categories:
         body["categories"] = [{"label": label, "value": n} for n, label in enumerate(wanted.categories)]
-    made = decode_answer(client.http.post(PATH, body, bucket=GENERAL, is_repeatable=False), Config)
-    winner = best(list(listed(client)), wanted) or made
+    made = decode_answer(client.http.post(PATH, body, bucket=GENERAL, is_repeatable=False), RemoteConfig)
+    winner = find_match(list(list_configs(client)), wanted) or made
     if winner.id != made.id:  # another process created the same one a moment before
         client.http.patch(f"{PATH}/{made.id}", {"isArchived": True}, GENERAL)
     return winner.id

@@ -1,25 +1,49 @@
-"""Rows of Langfuse as records of ours: one shape for both APIs, each once, in reading order."""
+"""A session's observations, by whichever of the two read APIs the server has, as records of one shape.
+
+v4 gives them all by session, newest first and perhaps twice; v3 gives traces, then the observations of each.
+Records are merged, so that each is there once, and sorted into reading order.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.http import (
+    GarbledAnswer,
+    PathNotFound,
+    RemoteError,
+    RequestRefused,
+    ServiceBusy,
+    ServiceUnreachable,
+    decode_answer,
+)
+from assay.langfuse.client import GENERAL, LEGACY, Client, Generation
 from assay.sources.langfuse.records import END, Record, to_count
 from assay.types.value import to_list, to_table, to_text
 
 DIGITS = re.compile(r"(\d+)")
 ADOPTING = frozenset({"SPAN", "AGENT", "CHAIN"})
+OBSERVATIONS_V2, OBSERVATIONS, TRACES, SESSIONS = (
+    f"/api/public/{path}" for path in ("v2/observations", "observations", "traces", "sessions")
+)
+FIELDS = "core,basic,io,metadata,model,usage,trace_context"
+ROWS, FEWEST_ROWS, ROWS_WITHOUT_TEXT, LEGACY_ROWS = 200, 10, 1000, 100
+"""Observations with their texts can be large, and Langfuse Cloud answers with 5 MB at most."""
+TOO_LARGE = 413
+MOST_PAGES = 10_000
+T = TypeVar("T")
 
 
-def v2_record(row: dict[str, Any]) -> Record | None:
+def parse_v2(row: dict[str, Any]) -> Record | None:
     """A row of `v2/observations`, where texts are raw; `None` for one without an id."""
-    return record(row, read_text(row.get("input")), read_text(row.get("output")))
+    return build_record(row, parse_text(row.get("input")), parse_text(row.get("output")))
 
 
-def v3_record(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
+def parse_v3(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
     """A row of `observations`, where texts are parsed and the trace stands apart."""
     known = {
         "traceName": trace.get("name"),
@@ -28,12 +52,12 @@ def v3_record(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
         "userId": trace.get("userId"),
         "traceId": trace.get("id"),
     }
-    return record(
+    return build_record(
         known | {key: value for key, value in row.items() if value is not None}, row.get("input"), row.get("output")
     )
 
 
-def record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
+def build_record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
     """The parts of a row that sessions are read from."""
     of, trace, at = to_text(row.get("id")), to_text(row.get("traceId")), to_text(row.get("startTime"))
     if not of or not at:
@@ -54,19 +78,19 @@ def record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
         usage={key: count for key, value in usage.items() if (count := to_count(value))},
         input=given,
         output=gave,
-        metadata=useful(to_table(read_text(row.get("metadata")))),
+        metadata=drop_scopes(to_table(parse_text(row.get("metadata")))),
         tags=tuple(tag for tag in to_list(row.get("tags")) if isinstance(tag, str)),
         version=to_text(row.get("version")),
         user=to_text(row.get("userId")),
     )
 
 
-def useful(metadata: dict[str, Any]) -> dict[str, Any]:
+def drop_scopes(metadata: dict[str, Any]) -> dict[str, Any]:
     """Without what only tells which library sent it."""
     return {key: value for key, value in metadata.items() if key.split(".")[0] != "scope"}
 
 
-def read_text(value: Any) -> Any:
+def parse_text(value: Any) -> Any:
     """What a raw text holds: JSON where it is an object, a list or a string, else the text itself."""
     if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
         return value if value != "" else None
@@ -76,7 +100,7 @@ def read_text(value: Any) -> Any:
         return value
 
 
-def trace_root(trace: dict[str, Any], found: Sequence[Record]) -> Record | None:
+def build_root(trace: dict[str, Any], found: Sequence[Record]) -> Record | None:
     """A trace's own input and output as a root, where no observation is one; v4 shows old traces in the same way."""
     orphans = [one for one in found if not one.parent]
     has_root = len(orphans) == 1 and (orphans[0].type in ADOPTING or len(found) == 1)
@@ -87,40 +111,40 @@ def trace_root(trace: dict[str, Any], found: Sequence[Record]) -> Record | None:
     for one in orphans:
         one.parent = f"t-{of}"
     made = {"id": f"t-{of}", "type": "SPAN", "startTime": trace.get("timestamp"), "metadata": trace.get("metadata")}
-    return v3_record({**made, "name": trace.get("name"), "input": given, "output": gave}, trace)
+    return parse_v3({**made, "name": trace.get("name"), "input": given, "output": gave}, trace)
 
 
-def each_once(records: Iterable[Record]) -> dict[tuple[str, str], Record]:
+def merge_records(records: Iterable[Record]) -> dict[tuple[str, str], Record]:
     """The records by trace and id; of two the one that says more, else the later one."""
     found: dict[tuple[str, str], Record] = {}
     for one in records:
         known = found.get((one.trace, one.id))
-        if known is None or said(one) >= said(known):
+        if known is None or rank_record(one) >= rank_record(known):
             found[one.trace, one.id] = one
     return found
 
 
-def said(one: Record) -> tuple[bool, bool, int]:
+def rank_record(one: Record) -> tuple[bool, bool, int]:
     """How complete a record is."""
     return bool(one.ended_at), one.output is not None, sum(one.usage.values())
 
 
-def in_order(records: Iterable[Record]) -> Iterator[Record]:
+def sort_records(records: Iterable[Record]) -> Iterator[Record]:
     """Traces by the time at which they began; in each, parents before children, and what the root gave at its end."""
     traces: dict[str, list[Record]] = {}
     for one in records:
         traces.setdefault(one.trace, []).append(one)
     for trace in sorted(traces.values(), key=lambda some: (min(one.at for one in some), some[0].trace)):
-        yield from in_tree(trace)
+        yield from walk_trace(trace)
 
 
-def in_tree(trace: list[Record]) -> Iterator[Record]:
+def walk_trace(trace: list[Record]) -> Iterator[Record]:
     """One trace as a tree, depth first; what hangs on nothing, or on itself, is a root too."""
     ids = {one.id for one in trace}
     children: dict[str, list[Record]] = {}
-    for one in sorted(trace, key=place):
+    for one in sorted(trace, key=rank_in_trace):
         children.setdefault(one.parent if one.parent in ids and one.parent != one.id else "", []).append(one)
-    left = {one.id: one for one in sorted(trace, key=place)}
+    left = {one.id: one for one in sorted(trace, key=rank_in_trace)}
     while left:
         roots = [one for one in children.get("", ()) if one.id in left] or [next(iter(left.values()))]
         stack = list(reversed(roots))
@@ -130,11 +154,11 @@ def in_tree(trace: list[Record]) -> Iterator[Record]:
                 continue
             yield replace(one, output=None) if is_turn(one) else one
             if is_turn(one):
-                stack.append(end_of(one))
+                stack.append(build_end(one))
             stack += reversed(children.get(one.id, []))
 
 
-def place(one: Record) -> tuple[str, tuple[tuple[bool, int, str], ...], str]:
+def rank_in_trace(one: Record) -> tuple[str, tuple[tuple[bool, int, str], ...], str]:
     """By time; those of one millisecond by their names, in which 10 comes after 9."""
     parts = tuple((part.isdigit(), int(part) if part.isdigit() else 0, part) for part in DIGITS.split(one.name[:80]))
     return one.at, parts, one.id
@@ -145,7 +169,112 @@ def is_turn(one: Record) -> bool:
     return not one.parent and one.type in ADOPTING and one.output is not None
 
 
-def end_of(one: Record) -> Record:
+def build_end(one: Record) -> Record:
     """The last line of a trace: what its root gave."""
     at = one.ended_at or one.at
     return Record(type=END, trace=one.trace, id=f"{one.id}/end", parent=one.id, at=at, output=one.output)
+
+
+# --- asking the server ------------------------------------------------------------------------
+
+
+class PageMeta(Struct, frozen=True, rename="camel"):
+    cursor: str | None = None
+    total_pages: int = 1
+
+
+class RowPage(Struct, frozen=True):
+    data: list[dict[str, Any]]
+    meta: PageMeta = PageMeta()
+
+
+def fetch_observations(client: Client, session: str) -> list[Record]:
+    """All observations of a session, in no order, perhaps some of them twice; none for an unknown session."""
+    return ask_either(
+        client, lambda one: list(fetch_modern(one, session)), lambda one: list(fetch_legacy(one, session))
+    )
+
+
+def fetch_sessions_since(client: Client, since: str) -> list[str]:
+    """Ids of the sessions in which something began at or after a time, the oldest first."""
+    return ask_either(
+        client, lambda one: fetch_modern_sessions(one, since), lambda one: fetch_legacy_sessions(one, since)
+    )
+
+
+def ask_either(client: Client, new: Callable[[Client], T], old: Callable[[Client], T]) -> T:
+    """Ask the generation that the version names; where it has no such endpoint, the other one, and remember that."""
+    ways = {"v4": new, "v3": old}
+    first = client.generation
+    try:
+        return ways[first](client)
+    except PathNotFound as error:
+        said = error
+    other: Generation = "v3" if first == "v4" else "v4"
+    try:
+        found = ways[other](client)
+    except PathNotFound:
+        raise RemoteError(f"{said}; nor is there the other API to read sessions: is this a Langfuse server?") from None
+    client.generation = other
+    return found
+
+
+def fetch_modern(client: Client, session: str) -> Iterator[Record]:
+    """Rows of `v2/observations`."""
+    for row in fetch_pages(client, {"sessionId": session, "fields": FIELDS}, ROWS):
+        if record := parse_v2(row):
+            yield record
+
+
+def fetch_pages(client: Client, asked: dict[str, str], limit: int) -> Iterator[dict[str, Any]]:
+    """Rows of all pages; a page that is too much for the server is asked for in smaller ones."""
+    cursor: str | None = ""
+    seen: set[str] = set()
+    while cursor is not None:
+        params: dict[str, str | int] = {**asked, "limit": limit, **({"cursor": cursor} if cursor else {})}
+        try:
+            page = decode_answer(client.http.get(OBSERVATIONS_V2, params, GENERAL), RowPage)
+        except (ServiceBusy, ServiceUnreachable, RequestRefused) as error:
+            if limit <= FEWEST_ROWS or (isinstance(error, RequestRefused) and error.status != TOO_LARGE):
+                raise
+            limit = max(limit // 4, FEWEST_ROWS)
+            continue
+        yield from page.data
+        cursor = page.meta.cursor or None
+        if cursor in seen:
+            raise GarbledAnswer(f"{client.host}{OBSERVATIONS_V2}: gave the same page twice; run it again")
+        seen.add(cursor or "")
+
+
+def fetch_modern_sessions(client: Client, since: str) -> list[str]:
+    asked = {"fromStartTime": since, "fields": "core,basic"}
+    rows = list(fetch_pages(client, asked, ROWS_WITHOUT_TEXT))
+    rows.sort(key=lambda row: str(row.get("startTime")))
+    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("sessionId")))))
+
+
+def fetch_numbered(client: Client, path: str, asked: dict[str, str], limit: int) -> Iterator[dict[str, Any]]:
+    """Rows of all pages of an endpoint that numbers them."""
+    for number in range(1, MOST_PAGES):
+        page = decode_answer(client.http.get(path, {**asked, "page": number, "limit": limit}, LEGACY), RowPage)
+        yield from page.data
+        if number >= page.meta.total_pages or not page.data:
+            return
+
+
+def fetch_legacy(client: Client, session: str) -> Iterator[Record]:
+    """The traces of a session, and the observations of each."""
+    for trace in list(fetch_numbered(client, TRACES, {"sessionId": session, "fields": "core,io"}, LEGACY_ROWS)):
+        of = str(trace.get("id") or "")
+        rows = list(fetch_numbered(client, OBSERVATIONS, {"traceId": of}, LEGACY_ROWS)) if of else []
+        found = [record for row in rows if (record := parse_v3(row, trace))]
+        root = build_root(trace, found)
+        yield from found
+        if root:
+            yield root
+
+
+def fetch_legacy_sessions(client: Client, since: str) -> list[str]:
+    rows = list(fetch_numbered(client, SESSIONS, {"fromTimestamp": since}, LEGACY_ROWS))
+    rows.sort(key=lambda row: str(row.get("createdAt")))
+    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("id")))))

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.http import AccessDenied
-from assay.langfuse import Plan, ScoreConfig, ScoreWrite, connect, digest_of, id_of, setup, write
+from assay.langfuse import (
+    ScoreWrite,
+    WantedConfig,
+    WritePlan,
+    build_id,
+    connect,
+    ensure_configs,
+    hash_score,
+    write_scores,
+)
 from assay.types import Clean
 from tests.langfuse.conftest import client_of, environment
 from tests.langfuse.contract import CheckedServer
@@ -19,9 +28,9 @@ from tests.langfuse.contract import CheckedServer
 BEGAN = "2026-11-10T09:00:00Z"
 VERSIONS = ["3.150.0", "4.16.0", "4.59.0"]
 CONFIGS = (
-    ScoreConfig(name="tool_efficiency", data_type="NUMERIC", min_value=0, max_value=1),
-    ScoreConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "most", "full")),
-    ScoreConfig(name="crushed", data_type="BOOLEAN"),
+    WantedConfig(name="tool_efficiency", data_type="NUMERIC", min_value=0, max_value=1),
+    WantedConfig(name="goal_achievement", data_type="CATEGORICAL", categories=("missed", "part", "most", "full")),
+    WantedConfig(name="crushed", data_type="BOOLEAN"),
 )
 Make = Callable[..., CheckedServer]
 
@@ -56,8 +65,8 @@ def rows(standin: CheckedServer) -> dict[str, Any]:
 def test_scores_are_written_and_read_back(make: Make, version):
     standin = make(version)
     client = client_of(standin)
-    ids = setup(client, CONFIGS).ids
-    report = write(client, scores(ids))
+    ids = ensure_configs(client, CONFIGS).ids
+    report = write_scores(client, scores(ids))
     assert len(report.stored) == 3
     assert not report.not_stored
     assert rows(standin) == {"tool_efficiency": 0.75, "goal_achievement": "most", "crushed": 1}
@@ -70,7 +79,7 @@ def test_scores_are_written_and_read_back(make: Make, version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_request_takes_all_scores_of_a_session(make: Make, version):
     standin = make(version)
-    write(client_of(standin), scores())
+    write_scores(client_of(standin), scores())
     path = "scores" if version == "4.59.0" else "ingestion"
     assert len(standin.list_queries(path)) == 1
     assert not standin.list_queries("ingestion" if path == "scores" else "scores")
@@ -79,9 +88,9 @@ def test_one_request_takes_all_scores_of_a_session(make: Make, version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_written_twice_nothing_is_sent_again(make: Make, version):
     standin = make(version)
-    first = write(client_of(standin), scores())
+    first = write_scores(client_of(standin), scores())
     sent = len(standin.list_queries("scores") + standin.list_queries("ingestion"))
-    again = write(client_of(standin), scores())
+    again = write_scores(client_of(standin), scores())
     assert set(again.unchanged) == set(first.stored)
     assert not again.stored
     assert len(standin.list_queries("scores") + standin.list_queries("ingestion")) == sent
@@ -94,9 +103,9 @@ CHANGES = [{"comment": Clean("other words")}, {"metadata": {"judge_version": "j2
 def test_a_score_that_changed_in_anything_is_written_again(make: Make, change):
     standin = make()
     one = scores()[0]
-    write(client_of(standin), [one])
+    write_scores(client_of(standin), [one])
     other = replace(one, **change)
-    assert write(client_of(standin), [other]).stored == (id_of(one),)
+    assert write_scores(client_of(standin), [other]).stored == (build_id(one),)
     kept = next(iter(standin.scores.values()))["body"]
     assert all(kept[name] == value or value.items() <= kept[name].items() for name, value in change.items())
 
@@ -105,13 +114,13 @@ def test_a_score_that_changed_in_anything_is_written_again(make: Make, change):
 @pytest.mark.parametrize("days", [1, 40])
 def test_written_on_two_days_there_is_one_row_with_the_new_value(make: Make, version, days):
     standin = make(version)
-    write(client_of(standin), scores())
+    write_scores(client_of(standin), scores())
     assert standin.time is not None
     standin.time.sleep(days * 86_400)
     if days > 30:
         standin.forget_events()
-    report = write(client_of(standin), scores(tool_efficiency=0.5))
-    assert report.stored == (id_of(scores()[0]),)
+    report = write_scores(client_of(standin), scores(tool_efficiency=0.5))
+    assert report.stored == (build_id(scores()[0]),)
     assert rows(standin)["tool_efficiency"] == 0.5
     assert len(standin.scores) == 3
 
@@ -119,21 +128,21 @@ def test_written_on_two_days_there_is_one_row_with_the_new_value(make: Make, ver
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_row_that_stands_on_another_day_keeps_its_day(make: Make, version):
     standin = make(version)
-    write(client_of(standin), scores())
+    write_scores(client_of(standin), scores())
     standin.forget_events()
     moved = [
         ScoreWrite(session="s1", name="crushed", data_type="BOOLEAN", value=False, timestamp="2026-12-24T00:00:00Z")
     ]
-    assert write(client_of(standin), moved).stored
+    assert write_scores(client_of(standin), moved).stored
     assert rows(standin)["crushed"] == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_after_a_crash_in_the_middle_the_rest_is_written(make: Make, version):
     standin = make(version)
-    write(client_of(standin), scores()[:1])
+    write_scores(client_of(standin), scores()[:1])
     standin.late_s = 3
-    report = write(client_of(standin), scores())
+    report = write_scores(client_of(standin), scores())
     assert len(report.unchanged) == 1
     assert len(report.stored) == 2
     assert len(rows(standin)) == 3
@@ -153,29 +162,29 @@ def test_killed_before_anything_was_read_back_and_run_again_before_it_is_seen(ma
 
     standin.answer = killed  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        write(client_of(standin), scores())
+        write_scores(client_of(standin), scores())
     standin.answer = ask  # type: ignore[method-assign]
-    report = write(client_of(standin), scores())
+    report = write_scores(client_of(standin), scores())
     assert len(report.stored) == 3, "they were not seen, so they were sent again"
     assert len(rows(standin)) == 3
 
 
 def test_what_is_known_to_be_there_is_not_even_asked_about(make: Make):
     standin = make()
-    known = {id_of(one): digest_of(one) for one in scores()}
-    report = write(client_of(standin), scores(), Plan(already=known))
+    known = {build_id(one): hash_score(one) for one in scores()}
+    report = write_scores(client_of(standin), scores(), WritePlan(already=known))
     assert set(report.unchanged) == set(known)
     assert [path for _, path, _, _ in standin.log] == ["/api/public/health"]
 
 
 def test_each_score_that_is_there_is_told_at_once(make: Make):
     told: dict[str, str] = {}
-    write(client_of(make()), scores(), Plan(done=told.__setitem__))
-    assert told == {id_of(one): digest_of(one) for one in scores()}
+    write_scores(client_of(make()), scores(), WritePlan(done=told.__setitem__))
+    assert told == {build_id(one): hash_score(one) for one in scores()}
 
 
 def write_from_elsewhere(host: str, value: float) -> None:
-    write(connect(environment(host)), scores(tool_efficiency=value), Plan(deadline_s=10))
+    write_scores(connect(environment(host)), scores(tool_efficiency=value), WritePlan(deadline_s=10))
 
 
 @pytest.mark.parametrize("version", ["4.16.0", "4.59.0"])
@@ -210,7 +219,7 @@ def test_what_the_server_would_swallow_is_not_sent(make: Make, case):
     values, why = WRONG[case]
     standin = make()
     client = client_of(standin)
-    report = write(client, scores(setup(client, CONFIGS).ids, **values))
+    report = write_scores(client, scores(ensure_configs(client, CONFIGS).ids, **values))
     assert len(report.stored) == 2
     assert why in report.not_stored[0].why
     assert report.not_stored[0].is_final
@@ -220,9 +229,9 @@ def test_what_the_server_would_swallow_is_not_sent(make: Make, case):
 def test_a_config_that_was_archived_or_is_unknown_is_named(make: Make):
     standin = make()
     client = client_of(standin)
-    ids = setup(client, CONFIGS).ids
+    ids = ensure_configs(client, CONFIGS).ids
     standin.configs[0]["isArchived"] = True
-    report = write(client, scores(ids | {"crushed": "cfg-77"}))
+    report = write_scores(client, scores(ids | {"crushed": "cfg-77"}))
     assert [one.name for one in report.not_stored] == ["tool_efficiency", "crushed"]
     assert "is archived" in report.not_stored[0].why
     assert "no score config cfg-77" in report.not_stored[1].why
@@ -232,7 +241,7 @@ def test_a_config_that_was_archived_or_is_unknown_is_named(make: Make):
 def test_a_score_that_the_server_dropped_is_reported_as_not_stored(make: Make, version):
     standin = make(version)
     standin.dropped.add("tool_efficiency")
-    report = write(client_of(standin), scores())
+    report = write_scores(client_of(standin), scores())
     assert [one.name for one in report.not_stored] == ["tool_efficiency"]
     assert "could not be read back" in report.not_stored[0].why
     assert len(report.stored) == 2
@@ -244,17 +253,17 @@ def test_a_score_that_the_server_dropped_is_reported_as_not_stored(make: Make, v
 def test_scores_that_show_up_late_are_waited_for(make: Make, late_s):
     standin = make()
     standin.late_s = late_s
-    assert len(write(client_of(standin), scores()).stored) == 3
+    assert len(write_scores(client_of(standin), scores()).stored) == 3
     assert len(standin.list_queries("ingestion")) == 1
 
 
 def test_a_new_value_is_waited_for_although_the_old_one_is_seen(make: Make):
     standin = make()
-    write(client_of(standin), scores())
+    write_scores(client_of(standin), scores())
     standin.late_s = 5
     assert standin.time is not None
     before = standin.time.at
-    assert write(client_of(standin), scores(tool_efficiency=0.1)).stored
+    assert write_scores(client_of(standin), scores(tool_efficiency=0.1)).stored
     assert (standin.time.at - before).total_seconds() >= 5
 
 
@@ -262,7 +271,7 @@ def test_a_new_value_is_waited_for_although_the_old_one_is_seen(make: Make):
 def test_a_partial_error_is_tried_again_alone(make: Make, version):
     standin = make(version)
     standin.event_faults["crushed"] = (500, "the queue is full")
-    report = write(client_of(standin), scores())
+    report = write_scores(client_of(standin), scores())
     assert len(report.stored) == 3
     assert not report.not_stored
     posted = [body for method, _, _, body in standin.log if method == "POST"]
@@ -272,7 +281,7 @@ def test_a_partial_error_is_tried_again_alone(make: Make, version):
 def test_a_refusal_of_one_score_in_an_envelope_is_final_and_told(make: Make):
     standin = make()
     standin.event_faults["crushed"] = (400, "Invalid request data")
-    report = write(client_of(standin), scores())
+    report = write_scores(client_of(standin), scores())
     assert [(one.name, one.is_final) for one in report.not_stored] == [("crushed", True)]
     assert "Invalid request data" in report.not_stored[0].why
     assert len(report.stored) == 2
@@ -282,14 +291,14 @@ def test_a_server_that_takes_no_lists_although_it_seemed_so_gets_envelopes(make:
     standin = make("4.16.0")
     client = client_of(standin)
     client.takes_lists = True
-    assert len(write(client, scores()).stored) == 3
+    assert len(write_scores(client, scores()).stored) == 3
     assert not client.takes_lists
 
 
 def test_an_outage_leaves_a_list_of_what_to_send_again(make: Make):
     standin = make()
     client = client_of(standin)
-    kept = write(client, scores()[:1])
+    kept = write_scores(client, scores()[:1])
     outage = [httpx.ConnectError("refused") for _ in range(60)]
     ask = standin.answer
 
@@ -299,7 +308,7 @@ def test_an_outage_leaves_a_list_of_what_to_send_again(make: Make):
         return ask(method, url, headers, content)
 
     standin.answer = answer  # type: ignore[method-assign]
-    report = write(client, scores())
+    report = write_scores(client, scores())
     assert report.unchanged == kept.stored
     assert len(report.not_stored) == 2
     assert not any(one.is_final for one in report.not_stored)
@@ -312,14 +321,14 @@ def test_wrong_keys_stop_everything(make: Make):
     assert standin.time is not None
     client = connect(env, clock=standin.time.clock(), transport=standin.build_transport())
     with pytest.raises(AccessDenied, match="check the keys") as caught:
-        write(client, scores())
+        write_scores(client, scores())
     assert "sk-lf-wrong" not in str(caught.value)
 
 
 def test_a_dry_run_sends_nothing(make: Make):
     standin = make()
-    write(client_of(standin), scores()[:1])
-    report = write(client_of(standin), scores(), Plan(dry_run=True))
+    write_scores(client_of(standin), scores()[:1])
+    report = write_scores(client_of(standin), scores(), WritePlan(dry_run=True))
     assert len(report.would_write) == 2
     assert len(standin.scores) == 1
 
@@ -330,7 +339,7 @@ def test_a_score_on_a_trace_is_another_row_than_that_of_the_session(make: Make):
     on_trace = ScoreWrite(
         session="s1", trace="t1", name=one.name, data_type="NUMERIC", value=0.75, timestamp=BEGAN, metadata={}
     )
-    assert len(write(client_of(standin), [one, on_trace]).stored) == 2
+    assert len(write_scores(client_of(standin), [one, on_trace]).stored) == 2
     targets = [(row["body"].get("sessionId"), row["body"].get("traceId")) for row in standin.scores.values()]
     assert targets == [("s1", None), (None, "t1")]
 
@@ -339,12 +348,12 @@ def test_a_score_on_a_trace_is_another_row_than_that_of_the_session(make: Make):
 def test_an_id_holds_no_comma_and_depends_on_its_parts_alone(session, trace, name, of):
     one = ScoreWrite(session=session, trace=trace, name=name, of=of, data_type="NUMERIC", value=1, timestamp=BEGAN)
     later = ScoreWrite(session=session, trace=trace, name=name, of=of, data_type="NUMERIC", value=0, timestamp="x")
-    assert id_of(one) == id_of(later)
-    assert "," not in id_of(one)
+    assert build_id(one) == build_id(later)
+    assert "," not in build_id(one)
     other = ScoreWrite(
         session=session, trace=trace, name=name, of=of + "x", data_type="NUMERIC", value=1, timestamp="x"
     )
-    assert id_of(one) != id_of(other)
+    assert build_id(one) != build_id(other)
 
 
 def test_many_scores_go_in_portions(make: Make):
@@ -353,5 +362,5 @@ def test_many_scores_go_in_portions(make: Make):
         ScoreWrite(session=f"s{n}", name="tool_efficiency", data_type="NUMERIC", value=0.5, timestamp=BEGAN)
         for n in range(120)
     ]
-    assert len(write(client_of(standin), many).stored) == 120
+    assert len(write_scores(client_of(standin), many).stored) == 120
     assert max(len(body["batch"]) for _, path, _, body in standin.log if path.endswith("ingestion")) <= 15

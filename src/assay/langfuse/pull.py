@@ -1,4 +1,4 @@
-"""Sessions out of Langfuse into files, one for each, written whole or not at all."""
+"""Sessions out of Langfuse into files, one for each, written whole or not at all; and small looks at a session."""
 
 import os
 import re
@@ -11,11 +11,19 @@ from msgspec.structs import replace
 
 from assay.errors import BadInput
 from assay.files import write_atomically
-from assay.http import AccessDenied, RemoteError
-from assay.langfuse.client import Client
-from assay.langfuse.observations import each_once, in_order
-from assay.langfuse.reading import observations, sessions_since
-from assay.langfuse.scores import moment
+from assay.http import AccessDenied, RemoteError, decode_answer
+from assay.langfuse.client import GENERAL, LEGACY, Client
+from assay.langfuse.observations import (
+    OBSERVATIONS_V2,
+    TRACES,
+    RowPage,
+    ask_either,
+    fetch_observations,
+    fetch_sessions_since,
+    merge_records,
+    sort_records,
+)
+from assay.langfuse.scores import parse_time
 from assay.sources.langfuse.records import END, SESSION, Record
 from assay.types import Value
 
@@ -24,8 +32,8 @@ LONGEST_NAME = 80
 DECODE = msgspec.json.Decoder(Record)
 
 
-class Pulled(Value, frozen=True):
-    """A session that was read."""
+class PulledSession(Value, frozen=True):
+    """A session that was written into a file."""
 
     session: str
     path: str
@@ -43,16 +51,16 @@ class Pulled(Value, frozen=True):
 
 
 class PullReport(Value, frozen=True):
-    """What was pulled."""
+    """What became of the sessions that should be pulled."""
 
-    pulled: tuple[Pulled, ...] = ()
+    pulled: tuple[PulledSession, ...] = ()
     empty: tuple[str, ...] = ()
     """Sessions of which Langfuse has nothing (yet)."""
     failed: tuple[tuple[str, str], ...] = ()
     """Sessions that could not be read, and why."""
 
 
-def pull(
+def pull_sessions(
     client: Client,
     folder: Path,
     sessions: Sequence[str] = (),
@@ -64,13 +72,13 @@ def pull(
 
     `told` is called with each session that is done.
     """
-    if since and moment(since) is None:
+    if since and parse_time(since) is None:
         raise BadInput(f"{since!r} is no time with a zone; give one such as 2026-11-01T00:00:00Z")
-    wanted = list(dict.fromkeys([*sessions, *(sessions_since(client, since) if since else ())]))
+    wanted = list(dict.fromkeys([*sessions, *(fetch_sessions_since(client, since) if since else ())]))
     pulled, empty, failed = [], [], []
     for session in wanted:
         try:
-            found = one_session(client, folder, session)
+            found = pull_session(client, folder, session)
         except AccessDenied:
             raise
         except RemoteError as error:
@@ -84,18 +92,18 @@ def pull(
     return PullReport(pulled=tuple(pulled), empty=tuple(empty), failed=tuple(failed))
 
 
-def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
+def pull_session(client: Client, folder: Path, session: str) -> PulledSession | None:
     """Read a session and bring its file up to date: what the server has since deleted stays in it."""
-    path = file_of(folder, client.host, session)
+    path = name_file(folder, client.host, session)
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         raise BadInput(f"{path}: is a link, a pipe or a folder where a pulled session belongs; move it away")
-    rows = observations(client, session)
-    fresh = each_once(rows)
+    rows = fetch_observations(client, session)
+    fresh = merge_records(rows)
     if not fresh:
         return None
-    kept = before(path)
-    known = each_once(kept) | fresh
-    ordered = list(in_order(known.values()))
+    kept = load_records(path)
+    known = merge_records(kept) | fresh
+    ordered = list(sort_records(known.values()))
     lines = [msgspec.json.encode(one) for one in ordered]
     digest = blake2b(b"\n".join(lines), digest_size=16).hexdigest()
     began = min(one.at for one in ordered)
@@ -105,11 +113,11 @@ def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
         host=client.host,
         digest=digest,
         at=began,
-        version=version(ordered),
+        version=find_version(ordered),
         key=client.key,
     )
-    is_changed = written(path, b"\n".join([encoded(head), *lines]) + b"\n")
-    return Pulled(
+    is_changed = write_changed(path, b"\n".join([encode_head(head), *lines]) + b"\n")
+    return PulledSession(
         session=session,
         path=str(path),
         traces=len({one.trace for one in known.values()}),
@@ -122,33 +130,33 @@ def one_session(client: Client, folder: Path, session: str) -> Pulled | None:
     )
 
 
-def encoded(head: Record) -> bytes:
+def encode_head(head: Record) -> bytes:
     """The first line, with the two fields first by which its file is known."""
     rest = msgspec.to_builtins(head)
     return msgspec.json.encode({"langfuse": head.langfuse, "type": head.type} | rest)
 
 
-def version(records: Iterable[Record]) -> str:
+def find_version(records: Iterable[Record]) -> str:
     return next((one.version for one in records if one.version), "")
 
 
 def has_text(one: Record) -> bool:
     """Whether somebody's words came along."""
-    told = one.metadata.get("attributes.user_prompt") or _nested(one.metadata).get("user_prompt")
+    told = one.metadata.get("attributes.user_prompt") or get_attributes(one.metadata).get("user_prompt")
     return one.input is not None or one.output is not None or told not in (None, "", "<REDACTED>")
 
 
-def _nested(metadata: Mapping[str, object]) -> Mapping[str, object]:
+def get_attributes(metadata: Mapping[str, object]) -> Mapping[str, object]:
     found = metadata.get("attributes")
     return found if isinstance(found, dict) else {}
 
 
-def file_of(folder: Path, host: str, session: str) -> Path:
+def name_file(folder: Path, host: str, session: str) -> Path:
     """Where a session is kept: names that a file can't have are spelled otherwise, and told apart."""
-    return folder / safe(host) / f"{safe(session)}.jsonl"
+    return folder / sanitize_name(host) / f"{sanitize_name(session)}.jsonl"
 
 
-def safe(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """A name that any file system takes."""
     plain = UNSAFE.sub("_", name)[:LONGEST_NAME].strip(".") or "_"
     if plain == name and plain == plain.lower():
@@ -156,7 +164,7 @@ def safe(name: str) -> str:
     return f"{plain}-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
 
 
-def before(path: Path) -> list[Record]:
+def load_records(path: Path) -> list[Record]:
     """The observations in a file that was pulled earlier; one that can't be read is made anew."""
     try:
         lines = path.read_bytes().splitlines()
@@ -168,7 +176,7 @@ def before(path: Path) -> list[Record]:
     return [replace(one, output=ends[one.trace, one.id]) if (one.trace, one.id) in ends else one for one in rows]
 
 
-def written(path: Path, content: bytes) -> bool:
+def write_changed(path: Path, content: bytes) -> bool:
     """Put the content in place in one step, readable by its owner alone; whether anything changed."""
     try:
         if path.is_file() and path.read_bytes() == content:
@@ -178,3 +186,28 @@ def written(path: Path, content: bytes) -> bool:
     except OSError as error:
         raise BadInput(f"{path}: can't be written: {error.strerror}; give another folder") from None
     return True
+
+
+def is_known(client: Client, session: str) -> bool:
+    """Whether anything of a session is in Langfuse, in one request."""
+
+    def modern(one: Client) -> bool:
+        return bool(
+            decode_answer(
+                one.http.get(OBSERVATIONS_V2, {"sessionId": session, "fields": "core", "limit": 1}, GENERAL), RowPage
+            ).data
+        )
+
+    def legacy(one: Client) -> bool:
+        asked: dict[str, str | int] = {"sessionId": session, "fields": "core", "page": 1, "limit": 1}
+        return bool(decode_answer(one.http.get(TRACES, asked, LEGACY), RowPage).data)
+
+    return ask_either(client, modern, legacy)
+
+
+def find_trace(path: Path, moment: str) -> str:
+    """The trace of a pulled session in which something began at this moment, else the next one; empty without any."""
+    rows = [(one.at, one.trace) for one in load_records(path) if one.trace]
+    exact = (trace for at, trace in rows if at == moment)
+    later = (trace for at, trace in rows if at >= moment)
+    return next(exact, "") or next(later, "") or (rows[0][1] if rows else "")

@@ -24,9 +24,17 @@ from assay.http import (
     decode_answer,
 )
 from assay.langfuse.client import GENERAL, INGESTION, Client
-from assay.langfuse.configs import listed
-from assay.langfuse.readback import rows
-from assay.langfuse.scores import ScoreWrite, body, digest_of, fault, id_of, is_there, stamp
+from assay.langfuse.configs import list_configs
+from assay.langfuse.scores import (
+    ScoreWrite,
+    build_body,
+    build_id,
+    fetch_scores,
+    find_fault,
+    format_time,
+    hash_score,
+    is_stored_as,
+)
 from assay.types import Value
 
 SCORES, ENVELOPES = "/api/public/scores", "/api/public/ingestion"
@@ -61,8 +69,8 @@ class WriteReport(Value, frozen=True):
     """Would be sent, were this no dry run."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """How to write."""
+class WritePlan(Struct, frozen=True, kw_only=True):
+    """How scores are written."""
 
     already: Mapping[str, str] = {}
     """Digests of scores that are known to be there, by id."""
@@ -72,29 +80,29 @@ class Plan(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class EventFault(Struct, frozen=True):
+class FaultAnswer(Struct, frozen=True):
     id: str = ""
     status: int = 400
     message: str = ""
     error: Any = None
 
 
-class Taken(Struct, frozen=True):
-    """What either way of handing in answers."""
+class WriteAnswer(Struct, frozen=True):
+    """What the server answers, whichever way scores are handed in."""
 
-    errors: list[EventFault] = []
+    errors: list[FaultAnswer] = []
     rejected: int = 0
 
 
-def write(client: Client, scores: Sequence[ScoreWrite], plan: Plan | None = None) -> WriteReport:
+def write_scores(client: Client, scores: Sequence[ScoreWrite], plan: WritePlan | None = None) -> WriteReport:
     """Write scores that are not there yet; whatever goes wrong with some is told in the report."""
-    return Writing(client, plan or Plan()).run(scores)
+    return ScoreWriter(client, plan or WritePlan()).run(scores)
 
 
-class Writing:
-    """One call of `write`."""
+class ScoreWriter:
+    """Writes scores; made for one call of `write_scores`."""
 
-    def __init__(self, client: Client, plan: Plan) -> None:
+    def __init__(self, client: Client, plan: WritePlan) -> None:
         self.client = client
         self.plan = plan
         self.faults: dict[str, tuple[str, bool]] = {}
@@ -102,9 +110,8 @@ class Writing:
         self.stored: list[str] = []
 
     def run(self, scores: Sequence[ScoreWrite]) -> WriteReport:
-        """All of it."""
-        wanted = {id_of(one): one for one in scores}
-        unchanged = [key for key, one in wanted.items() if self.plan.already.get(key) == digest_of(one)]
+        wanted = {build_id(one): one for one in scores}
+        unchanged = [key for key, one in wanted.items() if self.plan.already.get(key) == hash_score(one)]
         open_ = {key: one for key, one in wanted.items() if key not in unchanged}
         self.validate(open_)
         sendable = {key: one for key, one in open_.items() if key not in self.faults}
@@ -119,19 +126,19 @@ class Writing:
     def validate(self, scores: Mapping[str, ScoreWrite]) -> None:
         """Find faults before the server swallows them."""
         has_configs = any(one.config_id for one in scores.values())
-        configs = {one.id: one for one in listed(self.client)} if has_configs else {}
+        configs = {one.id: one for one in list_configs(self.client)} if has_configs else {}
         for key, one in scores.items():
-            if why := fault(one, configs):
+            if why := find_fault(one, configs):
                 self.faults[key] = (why, True)
 
     def compare(self, scores: Mapping[str, ScoreWrite], unchanged: list[str]) -> dict[str, ScoreWrite]:
         """What is not there yet; a row that is there keeps its timestamp, else there would be two."""
-        kept = {row.id: row for row in rows(self.client, scores)}
+        kept = {row.id: row for row in fetch_scores(self.client, scores)}
         changed: dict[str, ScoreWrite] = {}
         for key, one in scores.items():
-            if is_there(one, kept.get(key)):
+            if is_stored_as(one, kept.get(key)):
                 unchanged.append(key)
-                self.plan.done(key, digest_of(one))
+                self.plan.done(key, hash_score(one))
             else:
                 changed[key] = replace(one, timestamp=kept[key].timestamp) if key in kept else one
         return changed
@@ -139,7 +146,7 @@ class Writing:
     def round(self, scores: Mapping[str, ScoreWrite], at_once: int) -> dict[str, ScoreWrite]:
         """Send, read back; gives what is still missing."""
         sent: dict[str, ScoreWrite] = {}
-        for portion in portions(scores, at_once):
+        for portion in split_scores(scores, at_once):
             try:
                 self.send(portion)
             except AccessDenied:
@@ -160,7 +167,7 @@ class Writing:
         try:
             self.hand_in(portion)
         except RequestRefused as error:
-            if not is_other_way(error, self.client.takes_lists):
+            if not wants_other_way(error, self.client.takes_lists):
                 raise
             self.client.takes_lists = not self.client.takes_lists
             self.hand_in(portion)
@@ -169,15 +176,15 @@ class Writing:
         """One request; what it says of single scores becomes their faults."""
         http = self.client.http
         if self.client.takes_lists:
-            stamped = [body(one) | {"timestamp": stamp(one.timestamp)} for one in portion.values()]
-            taken = decode_answer(http.post(SCORES, stamped, bucket=GENERAL), Taken)
+            stamped = [build_body(one) | {"timestamp": format_time(one.timestamp)} for one in portion.values()]
+            taken = decode_answer(http.post(SCORES, stamped, bucket=GENERAL), WriteAnswer)
             if taken.rejected and len(portion) == 1:
                 said = "; ".join(one.message for one in taken.errors) or "rejected"
                 self.faults.update((key, (http.redact_keys(said)[:MOST_SAID], True)) for key in portion)
             return
         events = {str(uuid4()): key for key in portion}
-        batch = [envelope(event, portion[key]) for event, key in events.items()]
-        taken = decode_answer(http.post(ENVELOPES, {"batch": batch}, bucket=INGESTION), Taken)
+        batch = [build_envelope(event, portion[key]) for event, key in events.items()]
+        taken = decode_answer(http.post(ENVELOPES, {"batch": batch}, bucket=INGESTION), WriteAnswer)
         for one in taken.errors:
             if key := events.get(one.id):
                 said = http.redact_keys(f"{one.message} {one.error or ''}".strip())
@@ -192,14 +199,14 @@ class Writing:
             clock.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             try:
-                found = {row.id: row for row in rows(self.client, left)}
+                found = {row.id: row for row in fetch_scores(self.client, left)}
             except AccessDenied:
                 raise
             except RemoteError as error:
                 self.faults.update((key, (f"sent, but not read back: {error}", False)) for key in left)
                 break
-            for key in [key for key, one in left.items() if is_there(one, found.get(key))]:
-                self.plan.done(key, digest_of(left.pop(key)))
+            for key in [key for key, one in left.items() if is_stored_as(one, found.get(key))]:
+                self.plan.done(key, hash_score(left.pop(key)))
                 self.stored.append(key)
                 self.faults.pop(key, None)
             if clock.now() >= ends:
@@ -222,12 +229,12 @@ class Writing:
         )
 
 
-def portions(scores: Mapping[str, ScoreWrite], at_once: int) -> Iterator[dict[str, ScoreWrite]]:
+def split_scores(scores: Mapping[str, ScoreWrite], at_once: int) -> Iterator[dict[str, ScoreWrite]]:
     """Scores in portions that a server takes at once."""
     portion: dict[str, ScoreWrite] = {}
     size = 0
     for key, one in scores.items():
-        bytes_ = len(msgspec.json.encode(body(one)))
+        bytes_ = len(msgspec.json.encode(build_body(one)))
         if portion and (len(portion) >= at_once or size + bytes_ > MOST_BYTES):
             yield portion
             portion, size = {}, 0
@@ -237,12 +244,12 @@ def portions(scores: Mapping[str, ScoreWrite], at_once: int) -> Iterator[dict[st
         yield portion
 
 
-def envelope(event: str, score: ScoreWrite) -> dict[str, Any]:
+def build_envelope(event: str, score: ScoreWrite) -> dict[str, Any]:
     """A score for the ingestion endpoint, where the envelope's time is the score's."""
-    return {"id": event, "type": "score-create", "timestamp": stamp(score.timestamp), "body": body(score)}
+    return {"id": event, "type": "score-create", "timestamp": format_time(score.timestamp), "body": build_body(score)}
 
 
-def is_other_way(error: RequestRefused, was_list: bool) -> bool:
+def wants_other_way(error: RequestRefused, was_list: bool) -> bool:
     """Whether the server says that it wants scores handed in the other way."""
     if was_list:
         return error.status == 400 and "received array" in error.said

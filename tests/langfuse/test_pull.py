@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from assay.errors import BadInput
 from assay.http import AccessDenied, RemoteError
-from assay.langfuse import connect, pull
-from assay.langfuse.observations import each_once, in_order, v2_record
-from assay.langfuse.pulling import file_of
+from assay.langfuse import connect, pull_sessions
+from assay.langfuse.observations import merge_records, parse_v2, sort_records
+from assay.langfuse.pull import name_file
 from assay.sources.langfuse.records import END
 from assay.testing.observations import (
     build_call,
@@ -72,7 +72,7 @@ def lines(path: str) -> list[dict[str, Any]]:
 def test_a_session_is_pulled_whole_in_order_and_each_row_once(make: Make, tmp_path, version):
     standin = make(version)
     fill(standin, *two_turns())
-    report = pull(client_of(standin), tmp_path, ["s1"])
+    report = pull_sessions(client_of(standin), tmp_path, ["s1"])
     found = report.pulled[0]
     assert (found.traces, found.observations) == (2, 10)
     assert found.repeated == (4 if version == "4.16.0" else 0)
@@ -101,7 +101,7 @@ def test_a_session_is_pulled_whole_in_order_and_each_row_once(make: Make, tmp_pa
 def test_both_generations_give_the_same_stream(make: Make, tmp_path, version):
     standin = make(version)
     fill(standin, *two_turns())
-    pull(client_of(standin), tmp_path, ["s1"])
+    pull_sessions(client_of(standin), tmp_path, ["s1"])
     stream = streams(tmp_path)[0]
     assert (stream["id"], stream["agent"], stream["turns"]) == ("s1", "langfuse", 2)
     facts = stream["facts"]
@@ -114,10 +114,10 @@ def test_both_generations_give_the_same_stream(make: Make, tmp_path, version):
 def test_a_second_pull_changes_nothing_and_counts_nothing_twice(make: Make, tmp_path, version):
     standin = make(version)
     fill(standin, *two_turns())
-    first = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    first = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     content = Path(first.path).read_bytes()
     facts = streams(tmp_path)[0]["facts"]
-    again = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    again = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert first.is_changed
     assert not again.is_changed
     assert Path(again.path).read_bytes() == content
@@ -128,10 +128,10 @@ def test_a_session_that_went_on_is_extended_and_what_was_deleted_stays(make: Mak
     standin = make()
     one, two = two_turns()
     fill(standin, one)
-    pull(client_of(standin), tmp_path, ["s1"])
+    pull_sessions(client_of(standin), tmp_path, ["s1"])
     standin.observations.clear()
     fill(standin, two)
-    found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    found = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert found.is_changed
     assert found.traces == 2
     stream = streams(tmp_path)[0]
@@ -144,9 +144,9 @@ def test_a_row_that_was_half_written_is_replaced_by_the_whole_one(make: Make, tm
     turn = two_turns()[0]
     half = [one | {"output": None, "endTime": None} for one in turn]
     standin.observations = half
-    pull(client_of(standin), tmp_path, ["s1"])
+    pull_sessions(client_of(standin), tmp_path, ["s1"])
     standin.observations = turn
-    found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    found = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert found.observations == 4
     assert any(one["type"] == END for one in lines(found.path))
 
@@ -158,7 +158,7 @@ def test_the_other_generation_is_tried_where_an_endpoint_is_missing(make: Make, 
     client = client_of(standin)
     right = client.generation
     client.generation = "v3" if right == "v4" else "v4"
-    assert pull(client, tmp_path, ["s1"]).pulled
+    assert pull_sessions(client, tmp_path, ["s1"]).pulled
     assert client.generation == right
 
 
@@ -166,7 +166,7 @@ def test_a_server_with_neither_api_is_told(make: Make, tmp_path):
     standin = make()
     client = client_of(standin)
     standin.route = lambda *_: (404, {}, {"message": "Not Found"})
-    assert "nor is there the other API" in pull(client, tmp_path, ["s1"]).failed[0][1]
+    assert "nor is there the other API" in pull_sessions(client, tmp_path, ["s1"]).failed[0][1]
 
 
 @pytest.mark.parametrize("version", BOTH)
@@ -175,12 +175,12 @@ def test_sessions_are_found_by_time(make: Make, tmp_path, version):
     fill(standin, build_hook_turn(1, "early", reply="so", session="early", second=0))
     fill(standin, build_hook_turn(1, "late", reply="so", session="late", second=5000))
     fill(standin, build_hook_turn(1, "later", reply="so", session="later", second=6000))
-    report = pull(client_of(standin), tmp_path, since=format_time(4000))
+    report = pull_sessions(client_of(standin), tmp_path, since=format_time(4000))
     assert [one.session for one in report.pulled] == ["late", "later"]
 
 
 def test_an_unknown_session_is_empty_and_leaves_no_file(make: Make, tmp_path):
-    report = pull(client_of(make()), tmp_path, ["nobody"])
+    report = pull_sessions(client_of(make()), tmp_path, ["nobody"])
     assert report.empty == ("nobody",)
     assert not list(tmp_path.rglob("*"))
 
@@ -190,7 +190,7 @@ def test_one_session_that_fails_does_not_stop_the_others(make: Make, tmp_path):
     fill(standin, *two_turns())
     client = client_of(standin)
     standin.planned = [(400, {}, {"message": "Invalid request data"})]
-    report = pull(client, tmp_path, ["bad", "s1"])
+    report = pull_sessions(client, tmp_path, ["bad", "s1"])
     assert report.failed[0][0] == "bad"
     assert "400 Invalid request data" in report.failed[0][1]
     assert [one.session for one in report.pulled] == ["s1"]
@@ -202,7 +202,7 @@ def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_pa
     fill(standin, *two_turns())
     client = client_of(standin)
     standin.planned = [(status, {}, {"message": "Too much"})] * times
-    assert pull(client, tmp_path, ["s1"]).pulled[0].observations == 10
+    assert pull_sessions(client, tmp_path, ["s1"]).pulled[0].observations == 10
     assert {query["limit"] for query in standin.list_queries("v2/observations")} == {"200", "50"}
 
 
@@ -210,7 +210,7 @@ def test_a_cursor_that_does_not_move_is_an_error_and_no_endless_loop(make: Make,
     standin = make()
     client = client_of(standin)
     standin.planned = [(200, {}, {"data": [], "meta": {"cursor": "same"}})] * 9
-    assert "same page twice" in pull(client, tmp_path, ["s1"]).failed[0][1]
+    assert "same page twice" in pull_sessions(client, tmp_path, ["s1"]).failed[0][1]
 
 
 def test_429_with_retry_after_is_waited_for(make: Make, tmp_path):
@@ -218,7 +218,7 @@ def test_429_with_retry_after_is_waited_for(make: Make, tmp_path):
     fill(standin, *two_turns())
     client = client_of(standin)
     standin.planned = [(429, {"Retry-After": "17"}, {"message": "Rate limit exceeded"})]
-    assert pull(client, tmp_path, ["s1"]).pulled
+    assert pull_sessions(client, tmp_path, ["s1"]).pulled
     assert standin.time is not None
     assert standin.time.slept == [17.0]
 
@@ -237,7 +237,7 @@ def test_a_session_of_more_than_100_traces_and_300_000_tokens_comes_whole(make: 
             )
         )
     fill(standin, *turns)
-    found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    found = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert (found.traces, found.observations) == (120, 480)
     assert Path(found.path).stat().st_size > 1_200_000
     stream = streams(tmp_path)[0]
@@ -249,7 +249,7 @@ def test_a_session_of_more_than_100_traces_and_300_000_tokens_comes_whole(make: 
 def test_a_session_without_any_text_is_a_stream_without_text(make: Make, tmp_path):
     standin = make()
     fill(standin, build_native_turn(1, "Why?", text=False), build_native_turn(2, "So?", text=False))
-    found = pull(client_of(standin), tmp_path, ["s1"]).pulled[0]
+    found = pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0]
     assert not found.has_text
     stream = streams(tmp_path)[0]
     assert stream["turns"] == 2
@@ -258,14 +258,14 @@ def test_a_session_without_any_text_is_a_stream_without_text(make: Make, tmp_pat
 
 def test_a_time_without_a_zone_is_the_persons_to_mend(make: Make, tmp_path):
     with pytest.raises(BadInput, match="no time with a zone"):
-        pull(client_of(make()), tmp_path, since="yesterday")
+        pull_sessions(client_of(make()), tmp_path, since="yesterday")
 
 
 def test_wrong_keys_stop_the_pull(make: Make, tmp_path):
     standin = make()
     client = connect(environment() | {"LANGFUSE_SECRET_KEY": "no"}, transport=standin.build_transport())
     with pytest.raises(AccessDenied):
-        pull(client, tmp_path, ["s1"])
+        pull_sessions(client, tmp_path, ["s1"])
 
 
 def test_a_folder_that_cannot_be_written_is_told(make: Make, tmp_path):
@@ -273,13 +273,13 @@ def test_a_folder_that_cannot_be_written_is_told(make: Make, tmp_path):
     fill(standin, *two_turns())
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BadInput, match="can't be written"):
-        pull(client_of(standin), tmp_path / "file", ["s1"])
+        pull_sessions(client_of(standin), tmp_path / "file", ["s1"])
 
 
 def test_files_are_for_their_owner_alone(make: Make, tmp_path):
     standin = make()
     fill(standin, *two_turns())
-    found = pull(client_of(standin), tmp_path / "new", ["s1"]).pulled[0]
+    found = pull_sessions(client_of(standin), tmp_path / "new", ["s1"]).pulled[0]
     assert Path(found.path).stat().st_mode & 0o077 == 0
     assert Path(found.path).parent.stat().st_mode & 0o077 == 0
     assert [path.name for path in Path(found.path).parent.iterdir()] == ["s1.jsonl"]
@@ -288,7 +288,7 @@ def test_files_are_for_their_owner_alone(make: Make, tmp_path):
 @given(st.lists(st.text(min_size=1, max_size=120), min_size=2, max_size=6, unique=True))
 def test_whatever_sessions_are_called_each_has_a_file_of_its_own_in_its_folder(names):
     folder = Path("/data")
-    paths = [file_of(folder, "host:3000", name) for name in names]
+    paths = [name_file(folder, "host:3000", name) for name in names]
     assert len({str(path).lower() for path in paths}) == len(names)
     assert all(path.parent.parent == folder and path.name.endswith(".jsonl") for path in paths)
     assert all(len(path.name.encode()) < 200 and path.name.isprintable() for path in paths)
@@ -311,8 +311,8 @@ def traces(draw: st.DrawFn) -> list[dict[str, Any]]:
 @given(traces(), st.randoms(use_true_random=False))
 def test_every_row_is_kept_once_in_an_order_that_does_not_depend_on_how_they_came(rows, dice):
     def ordered(some: list[dict[str, Any]]) -> list[Any]:
-        records = [record for one in some if (record := v2_record(one))]
-        return list(in_order(each_once(records).values()))
+        records = [record for one in some if (record := parse_v2(one))]
+        return list(sort_records(merge_records(records).values()))
 
     shuffled = [*rows, *rows[: len(rows) // 2]]
     dice.shuffle(shuffled)
@@ -329,17 +329,17 @@ def test_every_row_is_kept_once_in_an_order_that_does_not_depend_on_how_they_cam
     )
 )
 def test_a_row_of_any_form_is_read_or_left_out(wild):
-    record = v2_record(wild)
+    record = parse_v2(wild)
     assert record is None or record.id
 
 
 def test_a_broken_earlier_file_is_made_anew(make: Make, tmp_path):
     standin = make()
     fill(standin, *two_turns())
-    path = Path(pull(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
+    path = Path(pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    pull(client_of(standin), tmp_path, ["s1"])
+    pull_sessions(client_of(standin), tmp_path, ["s1"])
     assert path.read_bytes() == content
 
 
@@ -347,16 +347,16 @@ def test_an_error_of_the_server_in_the_list_of_sessions_is_raised(make: Make, tm
     client = client_of(standin := make())
     standin.planned = [(500, {}, {"message": "broken"})] * 99
     with pytest.raises(RemoteError, match="500 broken"):
-        pull(client, tmp_path, since=format_time(0))
+        pull_sessions(client, tmp_path, since=format_time(0))
 
 
 def test_what_is_no_file_is_not_replaced_by_a_session(make: Make, tmp_path: Path):
     standin = make(BOTH[-1])
     fill(standin, *two_turns())
-    path = Path(pull(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
+    path = Path(pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
     path.unlink()
     os.mkfifo(path)
     before = path.lstat().st_mode, path.lstat().st_mtime_ns
     with pytest.raises(BadInput, match="is a link, a pipe or a folder"):
-        pull(client_of(standin), tmp_path, ["s1"])
+        pull_sessions(client_of(standin), tmp_path, ["s1"])
     assert (path.lstat().st_mode, path.lstat().st_mtime_ns) == before

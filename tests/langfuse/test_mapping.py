@@ -4,7 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.langfuse import ScoreWrite, Target, configs_of, id_of, scores_of, setup, write
+from assay.langfuse import (
+    ScoreTarget,
+    ScoreWrite,
+    build_configs,
+    build_id,
+    build_quality_scores,
+    ensure_configs,
+    write_scores,
+)
 from assay.scores import profiles
 from assay.types import Citation, Clean
 from assay.types.quality import Dimension, Quality
@@ -12,7 +20,7 @@ from tests.langfuse.conftest import client_of
 from tests.langfuse.contract import CheckedServer
 
 Make = Callable[..., CheckedServer]
-TARGET = Target(session="s1", timestamp="2026-11-10T09:00:00Z")
+TARGET = ScoreTarget(session="s1", timestamp="2026-11-10T09:00:00Z")
 OVERALL = 0.625
 
 
@@ -50,9 +58,9 @@ def clean(text: str) -> Clean:
 
 
 def derived(
-    name: str, target: Target = TARGET, ungraded: str = "", ids: dict[str, str] | None = None
+    name: str, target: ScoreTarget = TARGET, ungraded: str = "", ids: dict[str, str] | None = None
 ) -> list[ScoreWrite]:
-    return scores_of(judged(name, ungraded), profiles.load(name, []), target, ids or {}, clean)
+    return build_quality_scores(judged(name, ungraded), profiles.load(name, []), target, ids or {}, clean)
 
 
 @pytest.mark.parametrize("name", profiles.SHIPPED)
@@ -60,9 +68,9 @@ def test_every_profile_is_set_up_and_its_scores_are_stored(make: Make, name):
     standin = make()
     client = client_of(standin)
     profile = profiles.load(name, [])
-    report = setup(client, configs_of(profile))
+    report = ensure_configs(client, build_configs(profile))
     assert len(report.created) == len(profile.dimensions) + 1
-    done = write(client, derived(name, ids=report.ids))
+    done = write_scores(client, derived(name, ids=report.ids))
     assert done.not_stored == ()
     assert len(done.stored) == len(profile.dimensions) + 1
     kept = {row["name"]: row["body"] for row in standin.scores.values()}
@@ -85,11 +93,15 @@ def test_words_of_the_transcript_are_cleaned():
 
 
 def test_scores_of_one_name_are_told_apart_by_profile_trace_and_part():
-    targets = [TARGET, Target(session="s1", timestamp="x", trace="t"), Target(session="s1", timestamp="x", part="p2")]
-    ids = [id_of(one) for name in ("enhanced", "classic") for target in targets for one in derived(name, target)]
+    targets = [
+        TARGET,
+        ScoreTarget(session="s1", timestamp="x", trace="t"),
+        ScoreTarget(session="s1", timestamp="x", part="p2"),
+    ]
+    ids = [build_id(one) for name in ("enhanced", "classic") for target in targets for one in derived(name, target)]
     assert len(set(ids)) == len(ids) == 42
 
 
 def test_the_time_of_writing_does_not_change_what_a_score_is():
-    later = Target(session="s1", timestamp="2026-12-24T00:00:00Z")
-    assert [id_of(one) for one in derived("enhanced")] == [id_of(one) for one in derived("enhanced", later)]
+    later = ScoreTarget(session="s1", timestamp="2026-12-24T00:00:00Z")
+    assert [build_id(one) for one in derived("enhanced")] == [build_id(one) for one in derived("enhanced", later)]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assay.http import ServiceBusy
-from assay.langfuse import Client, Target, is_known, pull, setup, trace_at
-from assay.langfuse.configs import check
-from assay.langfuse.facts import CONFIGS, facts_of
-from assay.pipeline.langfusing import Post, deliver, where_of
+from assay.langfuse import Client, ScoreTarget, ensure_configs, find_trace, is_known, pull_sessions
+from assay.langfuse.configs import check_config
+from assay.langfuse.mapping import FACT_CONFIGS, build_fact_scores
+from assay.langfuse.push import Delivery, deliver_scores, find_project
 from assay.stores import Store, open_store
 from assay.testing.observations import build_bug_fix, build_hook_turn, build_trace
 from assay.types import Citation, Clean, Session
@@ -21,7 +21,7 @@ from tests.langfuse.contract import CheckedServer
 from tests.make_sessions import session_of
 
 VERSIONS = ["3.150.0", "4.16.0", "4.59.0"]
-TARGET = Target(session="s1", timestamp="2026-11-10T09:00:00Z")
+TARGET = ScoreTarget(session="s1", timestamp="2026-11-10T09:00:00Z")
 Make = Callable[..., CheckedServer]
 
 
@@ -51,21 +51,21 @@ CASES: list[tuple[Session, tuple[bool | float | str, ...]]] = [
 
 @pytest.mark.parametrize(("session", "wanted"), CASES)
 def test_a_session_gives_what_was_judged_of_it_and_no_more(session: Session, wanted: tuple[Any, ...]):
-    found = [(one.name, one.value) for one in facts_of(session, TARGET, {}, clean)]
+    found = [(one.name, one.value) for one in build_fact_scores(session, TARGET, {}, clean)]
     assert found == list(zip(NAMES, wanted, strict=False))
 
 
 def test_its_configs_are_such_as_langfuse_takes():
-    for one in CONFIGS:
-        check(one)
+    for one in FACT_CONFIGS:
+        check_config(one)
         assert len(one.name) <= 35
-    assert len(next(one for one in CONFIGS if one.name == "assay_intent").categories) == 8
+    assert len(next(one for one in FACT_CONFIGS if one.name == "assay_intent").categories) == 8
 
 
 def test_its_words_are_cleaned_and_nobody_is_named():
     rework = {"rework": {"state": "yes", "by": "person Ada", "share": 0.8}}
     session = session_of(citations=[Citation(turn=2, quote="it is hunter2")], facts=rework, crushed=False)
-    scores = facts_of(session, TARGET, {}, clean)
+    scores = build_fact_scores(session, TARGET, {}, clean)
     assert all(one.metadata["citations"] == [{"turn": 2, "quote": "it is [redacted]"}] for one in scores)
     assert all(one.metadata["judge_version"] == session.judge_versions for one in scores)
     assert not [one for one in scores if "Ada" in f"{one.metadata} {one.comment}"]
@@ -89,11 +89,11 @@ def test_a_session_is_known_if_anything_of_it_is_there(make: Make, version):
 def test_the_trace_of_a_moment_is_found_in_a_pulled_session(make: Make, tmp_path):
     standin = make()
     standin.observations = [*build_bug_fix("a"), *build_bug_fix("a", first=7)]
-    path = Path(pull(client_of(standin), tmp_path, ["a"]).pulled[0].path)
+    path = Path(pull_sessions(client_of(standin), tmp_path, ["a"]).pulled[0].path)
     begin = {row["traceId"]: row["startTime"] for row in standin.observations if row["isRootObservation"]}
-    assert {trace: trace_at(path, at) for trace, at in begin.items()} == {trace: trace for trace in begin}
-    assert trace_at(path, "2026-01-01T00:00:00.000Z") == "a-turn1"
-    assert trace_at(tmp_path / "nowhere.jsonl", "2026-01-01T00:00:00.000Z") == ""
+    assert {trace: find_trace(path, at) for trace, at in begin.items()} == {trace: trace for trace in begin}
+    assert find_trace(path, "2026-01-01T00:00:00.000Z") == "a-turn1"
+    assert find_trace(tmp_path / "nowhere.jsonl", "2026-01-01T00:00:00.000Z") == ""
 
 
 # --- handing over -----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class Stop(BaseException):
     """The process is gone."""
 
 
-def post(client: Client, store: Store, dies_after: int = 1000) -> Post:
+def post(client: Client, store: Store, dies_after: int = 1000) -> Delivery:
     """Hands over until so many scores are kept."""
     left = iter(range(dies_after))
 
@@ -112,7 +112,7 @@ def post(client: Client, store: Store, dies_after: int = 1000) -> Post:
             raise Stop
         return datetime(2026, 11, 15, tzinfo=UTC)
 
-    return Post(client=client, store=store, where=where_of(client), now=now)
+    return Delivery(client=client, store=store, project=find_project(client), now=now)
 
 
 def rows(standin: CheckedServer) -> dict[str, Any]:
@@ -126,28 +126,28 @@ def rows(standin: CheckedServer) -> dict[str, Any]:
 def test_killed_while_reading_back_nothing_is_sent_again(make: Make, store: Store, version, dies_after):
     standin = make(version)
     client = client_of(standin)
-    there = setup(client, CONFIGS)
-    scores = facts_of(LANDED, TARGET, there.ids, clean)
+    there = ensure_configs(client, FACT_CONFIGS)
+    scores = build_fact_scores(LANDED, TARGET, there.ids, clean)
     with pytest.raises(Stop):
-        deliver(post(client, store, dies_after), scores, there)
-    assert store.written.count_scores(where_of(client)).scores == dies_after
+        deliver_scores(post(client, store, dies_after), scores, there)
+    assert store.written.count_scores(find_project(client)).scores == dies_after
     sent = [body for method, _, _, body in standin.log if method == "POST"]
-    found = deliver(post(client, store), scores, there)
+    found = deliver_scores(post(client, store), scores, there)
     assert (len(found.unchanged), found.stored, found.not_stored) == (4, (), ())
     assert [body for method, _, _, body in standin.log if method == "POST"] == sent
-    assert store.written.count_scores(where_of(client)).scores == len(rows(standin)) == 4
+    assert store.written.count_scores(find_project(client)).scores == len(rows(standin)) == 4
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_store_knows_is_not_even_asked_about(make: Make, store: Store, version):
     standin = make(version)
     client = client_of(standin)
-    there = setup(client, CONFIGS)
-    scores = facts_of(LANDED, TARGET, there.ids, clean)
-    deliver(post(client, store), scores, there)
+    there = ensure_configs(client, FACT_CONFIGS)
+    scores = build_fact_scores(LANDED, TARGET, there.ids, clean)
+    deliver_scores(post(client, store), scores, there)
     ready = post(client, store)
     before = len(standin.log)
-    assert len(deliver(ready, scores, there).unchanged) == 4
+    assert len(deliver_scores(ready, scores, there).unchanged) == 4
     assert len(standin.log) == before
 
 
@@ -155,13 +155,13 @@ def test_what_the_store_knows_is_not_even_asked_about(make: Make, store: Store, 
 def test_another_verdict_on_another_day_takes_the_place_of_the_first(make: Make, store: Store, tmp_path, version):
     standin = make(version)
     client = client_of(standin)
-    there = setup(client, CONFIGS)
-    deliver(post(client, store), facts_of(LANDED, TARGET, there.ids, clean), there)
+    there = ensure_configs(client, FACT_CONFIGS)
+    deliver_scores(post(client, store), build_fact_scores(LANDED, TARGET, there.ids, clean), there)
     assert standin.time is not None
     standin.time.sleep(40 * 86_400)
     standin.forget_events()
     with closing(open_store(f"sqlite:///{tmp_path / 'other.db'}")) as other:
-        found = deliver(post(client, other), facts_of(REWORKED, TARGET, there.ids, clean), there)
+        found = deliver_scores(post(client, other), build_fact_scores(REWORKED, TARGET, there.ids, clean), there)
     assert len(found.stored) == 4
     assert rows(standin)["assay_crushed"] == 0
 
@@ -169,11 +169,11 @@ def test_another_verdict_on_another_day_takes_the_place_of_the_first(make: Make,
 def test_a_server_that_goes_away_leaves_what_is_missing_for_the_next_run(make: Make, store: Store):
     standin = make()
     client = client_of(standin)
-    there = setup(client, CONFIGS)
-    scores = facts_of(LANDED, TARGET, there.ids, clean)
+    there = ensure_configs(client, FACT_CONFIGS)
+    scores = build_fact_scores(LANDED, TARGET, there.ids, clean)
     ready = post(client, store)
     standin.planned = [(500, {}, {"message": "broken"})] * 10
     with pytest.raises(ServiceBusy, match="500"):
-        deliver(ready, scores, there)
+        deliver_scores(ready, scores, there)
     standin.planned = []
-    assert len(deliver(ready, scores, there).stored) == 4
+    assert len(deliver_scores(ready, scores, there).stored) == 4
