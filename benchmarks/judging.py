@@ -22,13 +22,13 @@ from rich.text import Text
 
 from assay.config import Config, Model
 from assay.facts.tokens import Price, cost_of
-from assay.pipeline.asking import Asker, Desk, Manner
-from assay.pipeline.discover import discover
-from assay.pipeline.egress import reach
-from assay.pipeline.pool import cores
+from assay.pipeline.cost import QuestionSize, add_usage, estimate_usage, measure_question
+from assay.pipeline.egress import connect_without_key
+from assay.pipeline.inputs import find_files
+from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
+from assay.pipeline.pool import count_cores
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run
-from assay.pipeline.spending import Sized, added, size, usage_of
 from assay.stores import open_store
 from assay.types import Usage
 from benchmarks.tables import table
@@ -44,7 +44,7 @@ class Put:
     """A question, and what it takes by itself and in a batch."""
 
     about: str
-    sized: Sized
+    sized: QuestionSize
     usage: Usage
     alone: Usage
 
@@ -67,18 +67,18 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
     """All questions of a first run, the price list's entry, and how many streams there are."""
     config = Config(judge="anthropic", timezone="UTC", model=Model(name=MODEL))
     with closing(open_store(f"sqlite:///{scratch / 's.db'}")) as store:
-        changes = scan(store, discover([corpus]), cores(), lambda *_: None)
-        asker = Asker(store, config, reach(config, {}), Manner(only_kept=True))
-        with closing(asker), open_run(store, config, changes.roots, models=Desk(asker=asker)) as run:
-            wanted = [(one.about, size(one.question)) for one in run.rehearsed()]
+        changes = scan(store, find_files([corpus]), count_cores(), lambda *_: None)
+        asker = ModelClient(store, config, connect_without_key(config, {}), AskOptions(only_kept=True))
+        with closing(asker), open_run(store, config, changes.roots, models=ModelAccess(asker=asker)) as run:
+            wanted = [(one.about, measure_question(one.question)) for one in run.rehearsed()]
         streams = store.transcripts.count_streams(changes.roots, "", "", "")
     if asker.price is None:
         sys.exit(f"{MODEL} is in no price list")
     seen: set[str] = set()
     found = []
     for about, one in wanted:
-        usage = usage_of(one, asker.model.caches_from, one.of in seen)
-        found.append(Put(about, one, usage, usage_of(one, None, is_warm=False)))
+        usage = estimate_usage(one, asker.model.caches_from, one.of in seen)
+        found.append(Put(about, one, usage, estimate_usage(one, None, is_warm=False)))
         seen.add(one.of)
     return found, asker.price, streams
 
@@ -131,7 +131,7 @@ def by_session(found: Sequence[Put], price: Price) -> Table:
 
 
 def total(usages: Iterable[Usage]) -> Usage:
-    return reduce(added, usages, Usage())
+    return reduce(add_usage, usages, Usage())
 
 
 def told(found: Sequence[Put], price: Price, streams: int) -> str:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from assay.pipeline.digest import digest
+from assay.pipeline.read_file import read_file
 from assay.sessions.calls import all_calls
 from assay.sessions.ending import BROKEN
 
@@ -105,7 +105,7 @@ def when(stamp: str) -> float:
 
 def transcript(file: Path) -> Transcript:
     """Commits that did not fail, and prompts in another script."""
-    turns = digest(file).turns
+    turns = read_file(file).turns
     prompts = [turn.prompt for turn in turns if turn.prompt and turn.prompt.at]
     commits = [
         when(call.at)

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from assay.pipeline.digest import digest
-from assay.pipeline.judging import Asking, judge, judged
+from assay.pipeline.judgement import JudgeTroubles, find_judge, judge_turns
+from assay.pipeline.read_file import read_file
 from assay.sessions.join import Piece, join
 from assay.types import Stream, Turn
 from benchmarks.labelled import when
@@ -19,9 +19,9 @@ def streams(corpus: Path) -> dict[str, Stream]:
     """The streams of a folder by the names of their files."""
     pieces: dict[tuple[str, str], list[Piece]] = {}
     for file in sorted(corpus.rglob("*.jsonl")):
-        read = digest(file, None)
-        if read.part:
-            pieces.setdefault((read.part.agent, read.part.stream), []).append((str(file), read.part, read.turns))
+        read = read_file(file, None)
+        if part := read.state.part:
+            pieces.setdefault((part.agent, part.stream), []).append((str(file), part, read.turns))
     joined = [join(files) for files in pieces.values()]
     return {Path(file).name: stream for stream in joined for file in stream.files}
 
@@ -29,12 +29,12 @@ def streams(corpus: Path) -> dict[str, Stream]:
 def recut(lines: list[dict[str, Any]], corpus: Path) -> dict[str, Any]:
     """A report like `assay score --json`'s, of labelled goals."""
     found = streams(corpus)
-    by = judge(JUDGE)
+    by = find_judge(JUDGE)
     sessions = []
     for line in lines:
         if line["file"] in found:
             for turns, after in goals(line, found[line["file"]]):
-                said = judged(by, turns, after.prompt if after else None, Asking())
+                said = judge_turns(by, turns, after.prompt if after else None, JudgeTroubles())
                 sessions.append(msgspec.to_builtins(said))
     return {"judge": {"backend": JUDGE, "versions": by.versions()}, "sessions": sessions}
 

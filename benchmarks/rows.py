@@ -36,7 +36,7 @@ def decode_row(paths: list[Path]) -> int:
     """Every line through assay's own lines and typed decoder; the last usage of each response over all files."""
     import msgspec
 
-    from assay.pipeline.lines import Lines
+    from assay.pipeline.records import LineReader
     from assay.sources import load_sources
 
     known = [(one, msgspec.json.Decoder(one.Record).decode) for one in load_sources().values()]
@@ -47,7 +47,7 @@ def decode_row(paths: list[Path]) -> int:
             file.seek(0)
             source, decode = next(pair for pair in known if pair[0].claims(head))
             last = claude_usage if source.AGENT == "claude-code" else codex_usage
-            last(Lines(file), decode, usage)
+            last(LineReader(file), decode, usage)
     return len(usage)
 
 
@@ -69,10 +69,10 @@ def codex_usage(lines: Any, decode: Any, usage: dict[object, object]) -> None:
 
 def digest_row(paths: list[Path]) -> int:
     """Every file folded into turns, shell commands parsed, and all facts established, in one process and no store."""
-    from assay.pipeline.work import Task, read
+    from assay.pipeline.scan_worker import ReadTask, read_task
 
     for path in paths:
-        read(Task(path=str(path), name=str(path)))
+        read_task(ReadTask(path=str(path), name=str(path)))
     return len(paths)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from assay import plugins
 from assay.errors import JudgeError
-from assay.pipeline import judging
+from assay.pipeline import judgement
 from assay.types import (
     Citation,
     Failure,
@@ -40,7 +40,7 @@ def install(patch: pytest.MonkeyPatch, folder: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain-judge\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[assay.judges]\nplain = tests.plain_judge\n")
     patch.syspath_prepend(str(folder))
-    for cached in (plugins.list_names, plugins.load_module, judging.judge):
+    for cached in (plugins.list_names, plugins.load_module, judgement.find_judge):
         cached.cache_clear()
 
 

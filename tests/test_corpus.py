@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.pipeline.digest import digest
+from assay.pipeline.read_file import read_file
 from tests.conftest import run
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -37,9 +37,9 @@ def test_every_line_of_every_transcript_is_read_or_told(scanned: tuple[dict[str,
 
 def test_each_file_of_any_kind_is_read_without_a_crash():
     for file in (file for place in PLACES for file in place.rglob("*") if file.is_file()):
-        found = digest(file)
+        found = read_file(file)
         with file.open("rb") as lines:
-            assert found.counts.read + found.counts.skipped == sum(1 for _ in lines), file
+            assert found.state.lines_read + found.state.lines_skipped == sum(1 for _ in lines), file
 
 
 def test_the_prompts_that_readers_found_are_found(scanned: tuple[dict[str, Any], Path]):

@@ -58,8 +58,8 @@ def test_every_file_that_may_does(name: str):
 PLANTED = {
     "kept turns are decoded": [
         "turns = msgspec.msgpack.Decoder(Turn).decode", "msgspec.msgpack.decode(body, type=Turn)",
-        "msgspec.msgpack.decode(body, type=tuple[Turn, ...])", "from assay.pipeline.work import DECODE",
-        "from assay.pipeline.work import Joining, pieces_of",
+        "msgspec.msgpack.decode(body, type=tuple[Turn, ...])", "from assay.pipeline.scan_worker import DECODE",
+        "from assay.pipeline.scan_worker import decode_pieces",
     ],
     "kept summaries, pieces and skips are fetched": [
         "titles = [one.title for one in store.transcripts.list_streams(roots)]",

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from assay.cli.langfuse import app
 from assay.config import Config
 from assay.errors import BadInput
-from assay.pipeline.quality import size_of, subjects
-from assay.pipeline.running import Choice
+from assay.pipeline.quality import count_turn_tokens, list_subjects
+from assay.pipeline.scoring_run import Selection
 from assay.stores import open_store
 from assay.testing.claude_code import build_prompt, build_reply, build_result, write_lines
 from assay.testing.claude_code import build_shell_call as ran
@@ -491,10 +491,10 @@ def test_a_session_of_a_hundred_traces_is_chunked_judged_and_stored(server, here
         assert f"Mean of {len(questions)} of {len(questions)} chunks" in rows["tool_efficiency"]["comment"]
     assert {name: one["metadata"]["judge"] for name, one in rows.items()} == dict.fromkeys(rows, judge)
     with closing(open_store(f"sqlite:///{here.folder / 's.db'}")) as store:
-        (subject,) = subjects(store, Config(), None, Choice())
+        (subject,) = list_subjects(store, Config(), None, Selection())
         turns = subject.read()
     assert len(turns) == 110
-    assert sum(map(size_of, turns)) >= 300_000
+    assert sum(map(count_turn_tokens, turns)) >= 300_000
 
 
 def test_without_a_yes_no_model_is_asked_and_nothing_is_written(server, here):

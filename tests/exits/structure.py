@@ -57,7 +57,10 @@ def decodes(node: ast.AST) -> bool:
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if isinstance(node, ast.Call) else set()
     if last(node) in ("Decoder", "decode", "convert") and names & {"Turn", "Stream"}:
         return True
-    return any(one in ("assay.pipeline.work.DECODE", "assay.pipeline.work.pieces_of") for one in modules(node))
+    return any(
+        one in ("assay.pipeline.scan_worker.DECODE", "assay.pipeline.scan_worker.decode_pieces")
+        for one in modules(node)
+    )
 
 
 def lists_streams(node: ast.AST) -> bool:
@@ -94,17 +97,17 @@ RULES: dict[str, Rule] = {
     "kept turns are decoded": Rule(
         decodes,
         {
-            "pipeline/work.py": "establishes facts while it scans, and hands pieces to reading",
-            "pipeline/reading.py": "the one step: what it hands out is redacted",
+            "pipeline/scan_worker.py": "establishes facts while it scans, and hands pieces to privacy",
+            "pipeline/privacy.py": "the one step: what it hands out is redacted",
         },
     ),
     "kept summaries, pieces and skips are fetched": Rule(
         lists_streams,
         {
-            "pipeline/health.py": "counts streams; skips go through reading.skips",
+            "pipeline/health.py": "counts streams; skips go through privacy.redact_skips",
             "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
-            "cli/streams.py": "through reading.summary and reading.skips",
-            "cli/show.py": "through reading.summary and reading.readable",
+            "cli/streams.py": "through privacy.redact_summary and privacy.redact_skips",
+            "cli/show.py": "through privacy.redact_summary and privacy.redact_stream",
         },
     ),
     "words are declared clean": Rule(

@@ -8,7 +8,7 @@ from assay.facts import failures as failing
 from assay.judges import offline
 from assay.judges.offline.quality import SIGNALS, hash_version, judge_quality
 from assay.judges.offline.quality_signals import load_weights
-from assay.pipeline.judging import stands
+from assay.pipeline.judgement import has_quote
 from assay.scores.profiles import SHIPPED, load
 from assay.types import Call, Mark, OutcomeJudgement, Spend, Turn, Usage
 from assay.types.quality import Band, Category, Dimension, Profile, Scale
@@ -99,7 +99,7 @@ def test_a_score_comes_with_a_label_a_reason_and_quotes_that_stand_there(turns: 
         assert found.label == scale.label(found.score)
         assert found.rationale.endswith(".")
         assert found.evidence
-        assert all(stands(one, turns, None) for one in found.evidence), name
+        assert all(has_quote(one, turns, None) for one in found.evidence), name
 
 
 @QUICK
@@ -115,7 +115,7 @@ def test_whatever_the_turns_scores_are_in_range_and_quotes_stand(turns: tuple[Tu
                 assert found.score in (0, 1, 2, 3)
             else:
                 assert 0 <= found.score <= 1
-            assert all(stands(one, turns, None) for one in found.evidence), (name, found)
+            assert all(has_quote(one, turns, None) for one in found.evidence), (name, found)
 
 
 @pytest.mark.parametrize("profile", SHIPPED)

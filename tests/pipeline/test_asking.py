@@ -17,12 +17,12 @@ from assay.config import Config, Model, Tenant
 from assay.errors import BadInput
 from assay.judges.model import judge as model_judge
 from assay.llm.client import Patience
-from assay.pipeline.asking import AT_ONCE, ONLY_KEPT, OVER_BUDGET, Asker, Manner, desk
-from assay.pipeline.discover import discover
-from assay.pipeline.running import Choice
+from assay.pipeline.cost import measure_question
+from assay.pipeline.inputs import find_files
+from assay.pipeline.models import ASK_AT_ONCE, ONLY_KEPT, OVER_BUDGET, AskOptions, ModelClient, open_models
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run, score_run
-from assay.pipeline.spending import size
+from assay.pipeline.scoring_run import Selection
 from assay.scores.report import Report
 from assay.stores import Store, open_store
 from assay.testing.claude_code import BEGAN, build_prompt, build_reply, write_lines
@@ -30,7 +30,7 @@ from assay.testing.models import EarlyStop, ErrorStatus, ModelServer, SlowReply,
 from assay.types import Usage
 from tests.llm.judging import FAILED, JOBS, agreeable, asked, instead, jobs, sent, talk, talks
 
-AGAIN, BATCH, KEPT = Manner(again=True), Manner(batch=True), Manner(only_kept=True)
+AGAIN, BATCH, KEPT = AskOptions(again=True), AskOptions(batch=True), AskOptions(only_kept=True)
 CALLS = "SELECT key, outcome, cost_usd, input, output FROM calls"
 
 
@@ -45,20 +45,20 @@ class Place:
         model = {"url": service.url, **more.pop("model", {})}
         return Config(**{"judge": "anthropic", "timezone": "UTC", "model": Model(**model), **more})
 
-    def score(self, config: Config, manner: Manner = AT_ONCE, **choice: str) -> Report:
-        changes = scan(self.store, discover([self.folder]), 1, lambda *_: None)
-        chosen = Choice(**choice)
+    def score(self, config: Config, manner: AskOptions = ASK_AT_ONCE, **choice: str) -> Report:
+        changes = scan(self.store, find_files([self.folder]), 1, lambda *_: None)
+        chosen = Selection(**choice)
         with (
-            closing(desk(self.store, config, {}, manner)) as found,
+            closing(open_models(self.store, config, {}, manner)) as found,
             open_run(self.store, config, changes.roots, selection=chosen, jobs=1, models=found) as run,
         ):
             return score_run(run).report
 
     def wanted(self, config: Config, **choice: str) -> list[Any]:
-        changes = scan(self.store, discover([self.folder]), 1, lambda *_: None)
+        changes = scan(self.store, find_files([self.folder]), 1, lambda *_: None)
         with (
-            closing(desk(self.store, config, {}, KEPT)) as found,
-            open_run(self.store, config, changes.roots, selection=Choice(**choice), jobs=1, models=found) as run,
+            closing(open_models(self.store, config, {}, KEPT)) as found,
+            open_run(self.store, config, changes.roots, selection=Selection(**choice), jobs=1, models=found) as run,
         ):
             wanted = list(run.rehearsed())
             known = found.asker.known([one.question.key for one in wanted])
@@ -240,7 +240,7 @@ def test_stopped_after_any_number_of_answers_and_gone_on_with(tmp_path: Path, ha
     with ModelServer(agreeable) as service:
         config = broken.config(service, model={"url": service.url, "at_once": 1})
         with pytest.raises(Killed):
-            broken.score(config, Manner(heard=heard))
+            broken.score(config, AskOptions(heard=heard))
         assert len(broken.calls()) == half
         found = broken.score(config)
         assert set(asked(service).values()) == {1}
@@ -462,7 +462,7 @@ def test_no_word_of_a_tenant_goes_where_it_may_not(place: Place, name: str):
     write_lines(place.folder / "acme.jsonl", *talk("acme", cwd="/srv/acme/app", wish=wish))
     tenants = {"acme": replace(tenant, projects=("/srv/acme",))}
     with ModelServer(agreeable) as service:
-        for manner in (Manner(), BATCH):
+        for manner in (AskOptions(), BATCH):
             service.looks = 0
             found = place.score(place.config(service, tenants=tenants), manner)
             [theirs] = [one for one in found.sessions if one.project.startswith("/srv/acme")]
@@ -536,8 +536,8 @@ def test_what_is_estimated_is_what_is_asked(place: Place):
     with ModelServer(agreeable) as service:
         config = place.config(service, model={"votes": 2})
         wanted = place.wanted(config)
-        with closing(desk(place.store, config, {}, KEPT)) as found:
-            before = found.asker.estimate([size(one.question) for one in wanted])
+        with closing(open_models(place.store, config, {}, KEPT)) as found:
+            before = found.asker.estimate([measure_question(one.question) for one in wanted])
         spent = place.score(config).judge.spending
     assert before.questions == spent.calls == len({one.question.key for one in wanted})
     assert before.input == pytest.approx(spent.input, rel=0.25)
@@ -566,8 +566,8 @@ def test_a_model_that_thinks_is_given_room_for_it_in_the_limit(place: Place):
     """A reply may take as much as the service was allowed, and that must fit."""
     with ModelServer(agreeable) as service:
         config = place.config(service, judge="openai", model={"name": "gpt-5-mini", "max_cost": 1.0})
-        found = desk(place.store, config, {})
-    assert isinstance(found.asker, Asker)
+        found = open_models(place.store, config, {})
+    assert isinstance(found.asker, ModelClient)
     question = next(iter(judged_questions(place, service)))
     found.asker.model.limit = "max_completion_tokens"
     allowed = found.asker.model.build_body(question)["max_completion_tokens"]

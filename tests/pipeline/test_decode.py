@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay.pipeline.decode import Malformed, patient
+from assay.pipeline.records import MalformedLine, decode_patiently
 from tests.tables import each_row
 
 
@@ -22,7 +22,7 @@ DECODER = msgspec.json.Decoder(Note)
 
 
 def read(line: bytes) -> list[Any]:
-    return patient(memoryview(line), DECODER)
+    return decode_patiently(memoryview(line), DECODER)
 
 
 @each_row(
@@ -72,7 +72,7 @@ def test_a_line_gives_all_its_records(line: bytes, records: list[Note]):
     ],
 )
 def test_a_line_that_goes_wrong_says_why_and_keeps_what_came_before(line: bytes, why: str, records: list[Note]):
-    with pytest.raises(Malformed) as raised:
+    with pytest.raises(MalformedLine) as raised:
         read(line)
     assert why in str(raised.value)
     assert 0 < len(str(raised.value)) <= 160
@@ -81,5 +81,5 @@ def test_a_line_that_goes_wrong_says_why_and_keeps_what_came_before(line: bytes,
 
 
 def test_a_lone_surrogate_beside_deep_nesting_is_refused_not_fatal():
-    with pytest.raises(Malformed, match=r"nested|recursion|deep"):
+    with pytest.raises(MalformedLine, match=r"nested|recursion|deep"):
         read(b'{"text":"\\ud800","other":' + b"[" * 900 + b"]" * 900 + b"}")

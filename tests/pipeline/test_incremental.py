@@ -14,9 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.pipeline.digest import Digest, digest
-from assay.pipeline.work import DECODE, Task, Unreadable, read
-from assay.types import Scanned
+from assay.pipeline.read_file import FileContent, read_file
+from assay.pipeline.scan_worker import DECODE, ReadTask, UnreadableFile, read_task
+from assay.types import FileState
 from tests.make import Record, answer, assistant, calling, conversations, failure, jsonl, queue, stamped, usage, user
 from tests.tables import each_row
 
@@ -41,21 +41,21 @@ def lines_in(data: bytes) -> int:
     return data.count(b"\n") + bool(data and not data.endswith(b"\n"))
 
 
-def told(found: Digest) -> dict[str, Any]:
+def told(found: FileContent) -> dict[str, Any]:
     """All that must not depend on how a file was read."""
     return {
-        "source": found.source,
-        "read": found.counts.read,
-        "skipped": found.counts.skipped,
-        "skips": found.skips,
-        "tail": found.tail,
-        "part": found.part,
+        "source": found.state.source,
+        "read": found.state.lines_read,
+        "skipped": found.state.lines_skipped,
+        "skips": found.state.skips,
+        "tail": found.state.tail,
+        "part": found.state.part,
         "turns": found.turns,
-        "unknown": found.unknown,
+        "unknown": found.state.unknown,
     }
 
 
-def kept(before: Scanned | None, found: Scanned) -> Scanned:
+def kept(before: FileState | None, found: FileState) -> FileState:
     """What a store has after keeping a reading: turns in place of those of the same number."""
     if before is None or not found.is_continued:
         return found
@@ -63,17 +63,17 @@ def kept(before: Scanned | None, found: Scanned) -> Scanned:
     return replace(found, bodies=tuple(bodies[n] for n in sorted(bodies)))
 
 
-def told_of_kept(found: Scanned) -> dict[str, Any]:
+def told_of_kept(found: FileState) -> dict[str, Any]:
     left_out = {"place", "bytes_read", "is_continued", "state", "bodies", "path"}
     fields = {name: getattr(found, name) for name in found.__struct_fields__ if name not in left_out}
     return fields | {"bodies": [(n, at, DECODE(body)) for n, at, body in found.bodies]}
 
 
-def read_file(path: Path, before: Scanned | None = None) -> Scanned:
+def read_as_scan(path: Path, before: FileState | None = None) -> FileState:
     """As the scan reads: what was kept is handed in only where reading can go on from it."""
     grew = before is not None and before.source and before.place.offset
-    found = read(Task(path=str(path), name=path.name, before=before if grew else None))
-    assert not isinstance(found, Unreadable)
+    found = read_task(ReadTask(path=str(path), name=path.name, before=before if grew else None))
+    assert not isinstance(found, UnreadableFile)
     return found
 
 
@@ -81,18 +81,18 @@ def check_any_cut(data: bytes, cuts: list[int]) -> None:
     """Reading up to each cut in turn gives what reading all at once gives."""
     with growing() as path:
         last = 0
-        digested: Digest | None = None
-        held: Scanned | None = None
+        digested: FileContent | None = None
+        held: FileState | None = None
         for cut in [*sorted({min(cut, len(data)) for cut in cuts}), len(data)]:
             append(path, data[last:cut])
             last = cut
-            digested = digest(path, digested)
-            held = kept(held, read_file(path, held))
-            assert digested.counts.read + digested.counts.skipped == lines_in(data[:cut])
+            digested = read_file(path, digested)
+            held = kept(held, read_as_scan(path, held))
+            assert digested.state.lines_read + digested.state.lines_skipped == lines_in(data[:cut])
         assert digested is not None
         assert held is not None
-        assert told(digested) == told(digest(path))
-        assert told_of_kept(held) == told_of_kept(read_file(path))
+        assert told(digested) == told(read_file(path))
+        assert told_of_kept(held) == told_of_kept(read_as_scan(path))
 
 
 @st.composite
@@ -162,20 +162,20 @@ def test_more_skips_than_are_listed_are_still_counted() -> None:
 def test_reading_again_what_has_not_grown_changes_nothing_and_reads_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(SHORT)
-    first = digest(path)
-    again = digest(path, first)
+    first = read_file(path)
+    again = read_file(path, first)
     assert told(again) == told(first)
-    assert (first.counts.bytes_read, again.counts.bytes_read, again.changed) == (len(SHORT), 0, frozenset())
+    assert (first.state.bytes_read, again.state.bytes_read, again.changed) == (len(SHORT), 0, frozenset())
 
 
 def test_only_new_bytes_are_read_and_only_their_turns_changed(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(SHORT + jsonl(stamped(user("Two"), start=10)))
-    first = digest(path)
+    first = read_file(path)
     more = jsonl(stamped(user("Three"), start=20))
     append(path, more)
-    again = digest(path, first)
-    assert (again.counts.bytes_read, again.changed, len(again.turns)) == (len(more), frozenset({2}), 3)
+    again = read_file(path, first)
+    assert (again.state.bytes_read, again.changed, len(again.turns)) == (len(more), frozenset({2}), 3)
 
 
 @pytest.mark.parametrize(
@@ -191,20 +191,20 @@ def test_only_new_bytes_are_read_and_only_their_turns_changed(tmp_path: Path) ->
 def test_a_file_that_was_rewritten_is_read_anew(tmp_path: Path, now: bytes) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(SHORT)
-    before = digest(path)
+    before = read_file(path)
     path.write_bytes(now)
-    again = digest(path, before)
-    assert told(again) == told(digest(path))
-    assert again.counts.bytes_read == len(now)
+    again = read_file(path, before)
+    assert told(again) == told(read_file(path))
+    assert again.state.bytes_read == len(now)
 
 
 def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     path, other = tmp_path / "s1.jsonl", tmp_path / "other"
     path.write_bytes(SHORT)
-    before = digest(path)
+    before = read_file(path)
     other.write_bytes(SHORT)
     os.replace(other, path)
-    assert digest(path, before).counts.bytes_read == len(SHORT)
+    assert read_file(path, before).state.bytes_read == len(SHORT)
 
 
 # --- damage -------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 def check_all_lines_are_told(data: bytes) -> None:
     with growing() as path:
         append(path, data)
-        found = read_file(path)
+        found = read_as_scan(path)
         assert found.lines_read + found.lines_skipped == lines_in(data)
         assert len(found.skips) + (found.tail is not None) >= min(1, found.lines_skipped)
         msgspec.json.decode(found.facts)
@@ -335,17 +335,17 @@ def test_an_absurd_value_breaks_nothing(records: list[Record], newline: str) -> 
 def test_a_skipped_line_is_told_with_its_number_and_reason(tmp_path: Path, line: bytes, why: str) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(SHORT + line + b"\n" + SHORT)
-    found = digest(path)
-    [skip] = found.skips
-    assert (skip.line, found.counts.read, found.counts.skipped) == (4, 6, 1)
+    found = read_file(path)
+    [skip] = found.state.skips
+    assert (skip.line, found.state.lines_read, found.state.lines_skipped) == (4, 6, 1)
     assert why in skip.why
 
 
 def test_a_line_that_is_still_being_written_is_told_and_read_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(SHORT[:-20])
-    half = digest(path)
-    assert half.tail is not None
-    assert (half.tail.line, half.counts.read, half.counts.skipped, half.skips) == (3, 2, 1, ())
+    half = read_file(path)
+    assert half.state.tail is not None
+    assert (half.state.tail.line, half.state.lines_read, half.state.lines_skipped, half.state.skips) == (3, 2, 1, ())
     append(path, SHORT[-20:])
-    assert (digest(path, half).counts.skipped, digest(path, half).tail) == (0, None)
+    assert (read_file(path, half).state.lines_skipped, read_file(path, half).state.tail) == (0, None)

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from assay.errors import JudgeError
-from assay.pipeline.judging import NO_CITATION, Asking, Judged, input_of, judged, models, stands
+from assay.pipeline.judgement import (
+    NO_CITATION,
+    JudgeTroubles,
+    SessionJudgement,
+    has_quote,
+    hash_input,
+    judge_turns,
+    list_models,
+)
 from assay.types import (
     Call,
     Citation,
@@ -59,8 +67,8 @@ def outcome(evidence: Any, complete: bool | None, citations: tuple[Citation, ...
     )
 
 
-def of(turns: Sequence[Turn] = THREE, after: Prompt | None = None, **said: Any) -> Judged:
-    return judged(judge_of(**said), turns, after, Asking())
+def of(turns: Sequence[Turn] = THREE, after: Prompt | None = None, **said: Any) -> SessionJudgement:
+    return judge_turns(judge_of(**said), turns, after, JudgeTroubles())
 
 
 NO_GOAL = RubricJudgement(intent=None, checks={}, grade=None, title="", summary="")
@@ -146,12 +154,12 @@ AFTER = Prompt(at="", text="that broke the loom", key=1)
     ],
 )  # fmt: skip
 def test_a_quote_stands_where_it_is_said_whatever_the_white_space(quote: str, does: bool):
-    assert stands(Citation(turn=1, quote=quote), [RICH], None) is does
+    assert has_quote(Citation(turn=1, quote=quote), [RICH], None) is does
 
 
 @pytest.mark.parametrize(("turn", "does"), [(-1, False), (0, False), (1, False), (2, True), (3, True), (4, False)])
 def test_what_was_said_next_stands_behind_the_last_turn(turn: int, does: bool):
-    assert stands(Citation(turn=turn, quote="broke the loom"), [RICH, RICH], AFTER) is does
+    assert has_quote(Citation(turn=turn, quote="broke the loom"), [RICH, RICH], AFTER) is does
 
 
 def spent(model: str, by: str = "") -> Spend:
@@ -168,16 +176,16 @@ def spent(model: str, by: str = "") -> Spend:
     ],
 )
 def test_the_models_are_those_of_the_main_agent_if_it_had_any(spends: list[Spend], wanted: list[str]):
-    assert models([asked("card", spends=tuple(spends))]) == wanted
+    assert list_models([asked("card", spends=tuple(spends))]) == wanted
 
 
 def test_the_input_is_all_that_judging_looks_at():
     inputs = [
-        input_of("v1", THREE, None),
-        input_of("v2", THREE, None),
-        input_of("v1", THREE[:2], None),
-        input_of("v1", THREE, AFTER),
-        input_of("v1", (*THREE[:2], RICH), None),
+        hash_input("v1", THREE, None),
+        hash_input("v2", THREE, None),
+        hash_input("v1", THREE[:2], None),
+        hash_input("v1", THREE, AFTER),
+        hash_input("v1", (*THREE[:2], RICH), None),
     ]
     assert len(set(inputs)) == len(inputs)
-    assert input_of("v1", tuple(THREE), None) == inputs[0]
+    assert hash_input("v1", tuple(THREE), None) == inputs[0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.pipeline.lines import BUFFER, LONGEST_LINE, Lines
+from assay.pipeline.records import BUFFER, LONGEST_LINE, LineReader
 from tests.tables import each_row
 
 
@@ -25,7 +25,7 @@ class Dripping(io.RawIOBase):
         return len(piece)
 
 
-def taken(lines: Lines) -> list[bytes]:
+def taken(lines: LineReader) -> list[bytes]:
     return [b"(too long)" if lines.is_too_long else bytes(line) for line in lines]
 
 
@@ -43,7 +43,7 @@ def taken(lines: Lines) -> list[bytes]:
     ],
 )
 def test_only_a_newline_ends_a_line(content: bytes, whole: list[bytes], rest: bytes):
-    lines = Lines(io.BytesIO(content))
+    lines = LineReader(io.BytesIO(content))
     assert taken(lines) == whole
     assert bytes(lines.rest) == rest
     assert (lines.consumed, lines.rest_length) == (len(content) - len(rest), len(rest))
@@ -55,7 +55,7 @@ def test_only_a_newline_ends_a_line(content: bytes, whole: list[bytes], rest: by
     st.lists(st.integers(1, 17), min_size=1, max_size=5),
 )
 def test_the_pieces_in_which_a_file_arrives_do_not_matter(content: bytes, sizes: list[int]):
-    lines = Lines(Dripping(content, sizes))
+    lines = LineReader(Dripping(content, sizes))
     *whole, rest = content.split(b"\n")
     assert taken(lines) == whole
     assert bytes(lines.rest) == rest
@@ -65,14 +65,14 @@ def test_the_pieces_in_which_a_file_arrives_do_not_matter(content: bytes, sizes:
 @pytest.mark.parametrize("length", [BUFFER - 1, BUFFER, BUFFER + 1, 3 * BUFFER + 7])
 def test_a_line_may_be_longer_than_the_buffer(length: int):
     long = b"x" * length
-    lines = Lines(io.BytesIO(b"before\n" + long + b"\nafter\nrest"))
+    lines = LineReader(io.BytesIO(b"before\n" + long + b"\nafter\nrest"))
     assert taken(lines) == [b"before", long, b"after"]
     assert bytes(lines.rest) == b"rest"
 
 
 def test_a_line_that_is_too_long_is_told_and_passed_over():
     content = b"before\n" + b"x" * (LONGEST_LINE + BUFFER) + b"\nafter\nrest"
-    lines = Lines(io.BytesIO(content))
+    lines = LineReader(io.BytesIO(content))
     assert taken(lines) == [b"before", b"(too long)", b"after"]
     assert bytes(lines.rest) == b"rest"
     assert lines.consumed == len(content) - len(b"rest")
@@ -80,7 +80,7 @@ def test_a_line_that_is_too_long_is_told_and_passed_over():
 
 def test_a_last_line_that_is_too_long_is_not_consumed():
     content = b"before\n" + b"x" * (2 * LONGEST_LINE + 5)
-    lines = Lines(io.BytesIO(content))
+    lines = LineReader(io.BytesIO(content))
     assert taken(lines) == [b"before"]
     assert lines.is_too_long
     assert (lines.consumed, lines.rest_length) == (len(b"before\n"), len(content) - len(b"before\n"))

@@ -11,8 +11,17 @@ import pytest
 from assay.config import Config, Model, Redaction, Tenant
 from assay.llm import Question
 from assay.pipeline import quality as judging
-from assay.pipeline.asking import Desk, Manner, desk
-from assay.pipeline.quality import PORTION, TRIVIAL, Piece, Subject, Terms, judged, pieces, would_ask
+from assay.pipeline.models import AskOptions, ModelAccess, open_models
+from assay.pipeline.quality import (
+    PORTION,
+    TRIVIAL,
+    PieceTerms,
+    QualityPiece,
+    Subject,
+    build_pieces,
+    judge_quality,
+    list_questions,
+)
 from assay.scores.profiles import load
 from assay.sessions.chunking import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
@@ -25,7 +34,7 @@ from tests.judges.make_turns import Step, asked, checked, edit, session, shell
 from tests.make_sessions import session_of
 
 PROFILE = load("enhanced")
-TERMS = Terms(profile=PROFILE, model="m", redactor=Redactor())
+TERMS = PieceTerms(profile=PROFILE, model="m", redactor=Redactor())
 WORDS = re.compile(r"^\[turn (\d+)\] the person writes[^\n]*\n\| ([^\n]{8,60})\b", re.MULTILINE)
 PART = re.compile(r"this is part (\d+) of (\d+)")
 MODEL = "claude-sonnet-4-5"
@@ -80,8 +89,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def told(store: Store, config: Config, some: Sequence[Subject], **manner: Any) -> list[Quality]:
-    with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"}, Manner(**manner))) as whom:
-        return judged(some, PROFILE, config, whom)
+    with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"}, AskOptions(**manner))) as whom:
+        return judge_quality(some, PROFILE, config, whom)
 
 
 # --- what is asked --------------------------------------------------------------------------------
@@ -90,7 +99,7 @@ def told(store: Store, config: Config, some: Sequence[Subject], **manner: Any) -
 def test_a_session_is_asked_about_once_with_its_signals_in_numbers() -> None:
     failing = shell("pytest -q", "test", "failed", output="Error: secret plan")
     turns = session(asked("weave it", failing, failing, "no"), asked("again please", edit("loom.py"), "woven"))
-    (piece,) = pieces(turns, TERMS)
+    (piece,) = build_pieces(turns, TERMS)
     assert piece.places == [1, 2]
     assert "The record holds the whole session." in piece.question.task
     assert "- retries: 1 of " in piece.question.task
@@ -100,18 +109,18 @@ def test_a_session_is_asked_about_once_with_its_signals_in_numbers() -> None:
 
 def test_what_leaves_is_redacted() -> None:
     key = "".join(("ghp", "_", "Zk3Qw8Lr2Xv7Tn5Bm9Jc4Hd6Fs1Gy0PaUeRi"))
-    (piece,) = pieces(session(asked(f"use {key} to push")), TERMS)
+    (piece,) = build_pieces(session(asked(f"use {key} to push")), TERMS)
     assert key not in piece.question.material
     assert "[redacted:github-token" in piece.question.material
 
 
-def rendered(some: Sequence[Piece]) -> list[int]:
+def rendered(some: Sequence[QualityPiece]) -> list[int]:
     return [estimate(one.question.material) for one in some]
 
 
 def test_a_large_session_is_asked_about_in_chunks_that_fit() -> None:
     turns = rows(40, 5_000)
-    some = pieces(turns, TERMS)
+    some = build_pieces(turns, TERMS)
     assert len(some) > 2
     assert all(size <= TARGET for size in rendered(some))
     assert {place for one in some for place in one.places} == set(range(1, 41))
@@ -123,7 +132,7 @@ def test_a_large_session_is_asked_about_in_chunks_that_fit() -> None:
 
 def test_chunks_behind_the_first_are_told_the_first_prompt_and_keep_the_sessions_numbers() -> None:
     turns = rows(40, 5_000)
-    first, *others = pieces(turns, TERMS)
+    first, *others = build_pieces(turns, TERMS)
     assert first.places == list(range(1, len(first.places) + 1))
     assert "Turn 1 repeats" not in first.question.task
     for one in others:
@@ -140,7 +149,7 @@ def test_no_first_prompt_is_promised_where_nobody_spoke_or_it_is_there_already()
     silent = session(*(asked(None, wordy, checked()) for _ in range(30)))
     late = session(*(asked("ls", wordy, kind="shell") for _ in range(30)), row(31, 5_000))
     for turns in (silent, late):
-        some = pieces(turns, TERMS)
+        some = build_pieces(turns, TERMS)
         for one in some:
             assert "Turn 1 repeats" not in one.question.task
             assert one.places == list(range(one.places[0], one.places[-1] + 1))
@@ -150,7 +159,7 @@ def test_a_giant_turn_is_shortened_and_its_errors_stay() -> None:
     steps = [shell(f"spin {n}", output="thread " * 400) for n in range(600)]
     steps[300] = shell("spin badly", None, "failed", output="Error: the thread broke")
     turns = session(row(1), asked("spin all of it", *steps, "spun"), row(3))
-    some = pieces(turns, TERMS)
+    some = build_pieces(turns, TERMS)
     assert all(size <= TARGET for size in rendered(some))
     assert any("Error: the thread broke" in one.question.material for one in some)
     assert any("left out" in one.question.material for one in some)
@@ -172,7 +181,7 @@ def test_a_models_word_becomes_the_quality(store: Store) -> None:
 
 def test_chunks_are_weighed_by_their_own_tokens_and_the_goal_is_the_final_ones(store: Store) -> None:
     turns = rows(40, 5_000)
-    some = pieces(turns, TERMS)
+    some = build_pieces(turns, TERMS)
     scores = [0.2, 0.6, 1.0, 0.4, 0.8][: len(some)]
     goals = [0.0, 1.0, 3.0, 2.0, 1.0]
     said = answering(lambda n: {"tool_efficiency": scores[n - 1], "goal_achievement": goals[n - 1]})
@@ -194,7 +203,7 @@ def test_a_chunk_whose_answer_cannot_be_used_leaves_the_session_ungraded_and_say
         return EarlyStop("refusal") if "this is part 2 of" in text else answering()(job, text)
 
     turns = rows(40, 5_000)
-    chunks = len(pieces(turns, TERMS))
+    chunks = len(build_pieces(turns, TERMS))
     with ModelServer(said) as service:
         service.tokens = lambda _: ErrorStatus(404)
         broken, whole = told(store, settings(service.url), [subject(turns), subject()])
@@ -231,7 +240,7 @@ def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.
     held: list[int] = []
     with ModelServer(answering()) as service:
         config = settings(service.url)
-        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+        with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
             assert whom.asker
             answers = whom.asker.answers
 
@@ -240,7 +249,7 @@ def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.
                 return answers(questions)
 
             monkeypatch.setattr(whom.asker, "answers", counting)
-            found = judged(some, PROFILE, config, whom)
+            found = judge_quality(some, PROFILE, config, whom)
     assert held == [PORTION, PORTION, 3]
     assert [one.session for one in found] == [one.session.id for one in some]
     assert all(one.judge == "anthropic" for one in found)
@@ -266,7 +275,7 @@ def test_the_offline_judge_does_what_money_does_not_reach(store: Store) -> None:
 
 
 def test_without_a_way_to_the_model_the_desk_says_why(store: Store) -> None:
-    (found,) = judged([subject()], PROFILE, Config(), Desk(instead="no key"))
+    (found,) = judge_quality([subject()], PROFILE, Config(), ModelAccess(instead="no key"))
     assert (found.judge, found.fallback) == ("offline", "no key")
 
 
@@ -346,7 +355,7 @@ def test_a_session_with_no_words_at_all_is_ungraded_not_failed(store: Store, tur
 def near() -> tuple[Turn, ...]:
     """A little more, by our own count, than a session may have in one piece."""
     turns = rows(20, 4_000)
-    assert WHOLE < sum(map(judging.size_of, turns)) < 1.2 * WHOLE
+    assert WHOLE < sum(map(judging.count_turn_tokens, turns)) < 1.2 * WHOLE
     return turns
 
 
@@ -372,7 +381,7 @@ def test_where_counting_fails_our_own_estimate_has_to_do(store: Store, status: i
     with ModelServer(answering()) as service:
         service.tokens = lambda _: ErrorStatus(status)
         (found,) = told(store, settings(service.url), [subject(near())])
-    assert found.chunks == len(pieces(near(), TERMS))
+    assert found.chunks == len(build_pieces(near(), TERMS))
     assert found.judge == "anthropic"
 
 
@@ -383,9 +392,9 @@ def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> Non
         config = settings(service.url)
         (first,) = told(store, config, [one])
         before = len(service.requests)
-        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+        with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
             assert whom.asker
-            keys = [question.key for question in would_ask([one], PROFILE, config, whom)]
+            keys = [question.key for question in list_questions([one], PROFILE, config, whom)]
             assert set(whom.asker.known(keys)) == set(keys)
         assert told(store, config, [one]) == [first]
         assert len(service.requests) == before
@@ -394,8 +403,8 @@ def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> Non
 def test_nothing_is_counted_before_the_person_agreed(store: Store) -> None:
     with ModelServer(answering()) as service:
         config = settings(service.url)
-        with closing(desk(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
-            assert list(would_ask([subject(near())], PROFILE, config, whom))
+        with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
+            assert list(list_questions([subject(near())], PROFILE, config, whom))
         assert not service.requests
 
 

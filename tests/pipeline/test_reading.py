@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from assay.config import Config, Redaction, Tenant
-from assay.pipeline.reading import readable, rules
-from assay.pipeline.work import ENCODE
+from assay.pipeline.privacy import build_rules, redact_stream
+from assay.pipeline.scan_worker import ENCODE
 from assay.stores import StreamPieces
 from assay.types import Call, Edit, Part, Prompt, Turn
 
@@ -22,7 +22,7 @@ def kept(text: str = "mend it, mail hazel@loom-mill.net") -> StreamPieces:
 
 
 def test_a_redacted_home_is_still_found_again():
-    found = readable(kept(), rules(Config(redaction=Redaction(home=True, email=True)), NOW))
+    found = redact_stream(kept(), build_rules(Config(redaction=Redaction(home=True, email=True)), NOW))
     assert "hazel" not in repr(found.stream)
     assert found.placed.about.cwd == HOME
     assert found.placed.turns[0].calls[0].edits[0].path == f"{HOME}/a.py"
@@ -30,7 +30,7 @@ def test_a_redacted_home_is_still_found_again():
 
 def test_without_options_only_secrets_go():
     secret = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    found = readable(kept(f"use {secret}"), rules(Config(), NOW))
+    found = redact_stream(kept(f"use {secret}"), build_rules(Config(), NOW))
     assert found.stream is found.placed
     assert found.stream.turns[0].prompt
     assert found.stream.turns[0].prompt.text == "use [redacted:github-token]"
@@ -47,6 +47,6 @@ def test_without_options_only_secrets_go():
     ],
 )
 def test_a_tenants_words_are_withheld_by_folder_and_age(tenant: Tenant, why: str):
-    found = readable(kept(), rules(Config(tenants={"mill": tenant}), NOW))
+    found = redact_stream(kept(), build_rules(Config(tenants={"mill": tenant}), NOW))
     assert found.withheld == why
     assert ("mend" in repr(found.stream)) is not bool(why)

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from assay.config import Config, Rework
-from assay.pipeline.discover import discover
-from assay.pipeline.running import Choice
+from assay.pipeline.inputs import find_files
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
+from assay.pipeline.scoring_run import Selection
 from assay.stores import Store, open_store
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
@@ -46,8 +46,8 @@ def folder(tmp_path: Path) -> Path:
 def score(store: Store, folder: Path, day: float, *repos: Path, remembers: bool = True, **choice: str) -> ScoreResult:
     """Scan and score, as of a day of the story."""
     config = Config(judge="plain", timezone="UTC", as_of=as_of(day), rework=Rework(repos=tuple(map(str, repos))))
-    changes = scan(store, discover([folder]), 1, lambda *_: None)
-    with open_run(store, config, changes.roots, selection=Choice(**choice), jobs=1) as run:
+    changes = scan(store, find_files([folder]), 1, lambda *_: None)
+    with open_run(store, config, changes.roots, selection=Selection(**choice), jobs=1) as run:
         return score_run(run, changes.unreadable, remembers=remembers)
 
 
@@ -354,7 +354,7 @@ def test_other_rules_are_other_states(folder: Path, repository: Repository, stor
     worked(folder, repository, "s1", 0, {"sum.py": LINES})
     repository.commit(3, {"sum.py": text([*LINES[8:], *OTHER])})
     repository.commit(30)
-    changes = scan(store, discover([folder]), 1, lambda *_: None)
+    changes = scan(store, find_files([folder]), 1, lambda *_: None)
     found = []
     for share in (0.5, 0.4, 0.5):
         config = Config(judge="plain", as_of=as_of(40), rework=Rework(share=share))

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from assay.pipeline import scan as scanning
-from assay.pipeline.digest import digest
-from assay.pipeline.discover import discover
+from assay.pipeline.inputs import find_files
+from assay.pipeline.read_file import read_file
 from assay.stores import open_store
 from assay.testing.claude_code import (
     build_conversation,
@@ -101,9 +101,10 @@ HALVES = [
 
 
 def view(path: Path, before: Any = None) -> tuple[Any, ...]:
-    found = digest(path, before)
-    counts = found.counts.read, found.counts.skipped
-    return found, (counts, found.skips, found.tail, found.part, found.turns, found.unknown, found.place.offset)
+    found = read_file(path, before)
+    state = found.state
+    counts = state.lines_read, state.lines_skipped
+    return found, (counts, state.skips, state.tail, state.part, found.turns, state.unknown, state.place.offset)
 
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n", b""], ids=["newline", "crlf", "no newline"])
@@ -248,7 +249,7 @@ def test_a_renamed_file_takes_its_stream_along(tmp_path: Path):
 def test_a_file_that_vanishes_before_it_is_read_is_told(tmp_path: Path):
     path = write_lines(tmp_path / "in" / "a.jsonl", build_prompt(1))
     write_lines(tmp_path / "in" / "b.jsonl", build_prompt(1, stream="s2"))
-    found = discover([tmp_path / "in"])
+    found = find_files([tmp_path / "in"])
     path.unlink()
     store = open_store(f"sqlite:///{tmp_path / 's.db'}")
     outcome = scanning.scan(store, found, 1, lambda done, total: None)
@@ -451,7 +452,7 @@ def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
         records = [said("user", stream, {"role": "user", "content": "weave"}), answer(stream, output)]
         (tmp_path / f"{stream}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     store = open_store(f"sqlite:///{tmp_path / 'assay.db'}")
-    scanning.scan(store, discover([tmp_path]), 1, lambda *_: None)
+    scanning.scan(store, find_files([tmp_path]), 1, lambda *_: None)
     tokens = [json.loads(one.facts)["tokens"]["output"] for one in store.transcripts.list_streams(None)]
     store.close()
     assert sum(tokens) == 30
@@ -460,12 +461,12 @@ def test_of_two_copies_the_whole_one_counts_whoever_began_first(tmp_path: Path):
 def test_what_a_plugin_read_that_is_gone_stays_as_it_is(tmp_path: Path):
     path = write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 2))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
-        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        scanning.scan(store, find_files([path]), 1, lambda *_: None)
         before = store.transcripts.list_streams(None)
         with store.database.writing() as connection:
             connection.exec_driver_sql("UPDATE files SET source = 'aider', version = 'aider@1'")
         os.utime(path)
-        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        scanning.scan(store, find_files([path]), 1, lambda *_: None)
         assert store.transcripts.list_streams(None) == before
 
 
@@ -479,7 +480,7 @@ def test_a_stream_lasts_from_its_first_to_its_last_word(tmp_path: Path):
     }
     path = write_lines(tmp_path / "in" / "a.jsonl", early, *build_conversation("one", 3))
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
-        scanning.scan(store, discover([path]), 1, lambda *_: None)
+        scanning.scan(store, find_files([path]), 1, lambda *_: None)
         [stream] = store.transcripts.list_streams(None)
     lasted = datetime.fromisoformat(stream.ended_at) - datetime.fromisoformat(stream.began_at)
     assert stream.began_at == json.loads(stream.prompts_at)[0]
@@ -499,7 +500,7 @@ def test_a_fork_is_called_by_what_was_first_said_in_it(tmp_path: Path):
     write_lines(tmp_path / "in" / "old.jsonl", *past)
     write_lines(tmp_path / "in" / "new.jsonl", opened, *copied, *own)
     with closing(open_store(f"sqlite:///{tmp_path / 'assay.db'}")) as store:
-        scanning.scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
+        scanning.scan(store, find_files([tmp_path / "in"]), 1, lambda *_: None)
         titles = {one.id: one.title for one in store.transcripts.list_streams(None)}
     assert titles["new"] != titles["old"]
     assert "new" in titles["new"]

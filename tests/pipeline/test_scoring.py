@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from assay.config import Boundaries, Config
 from assay.errors import BadInput, RunStopped
-from assay.pipeline import correcting
-from assay.pipeline.discover import discover
+from assay.pipeline import corrections
+from assay.pipeline.inputs import find_files
 from assay.pipeline.lookup import find_sessions, read_turns
-from assay.pipeline.running import Choice
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
+from assay.pipeline.scoring_run import Selection
 from assay.scores.report import Report
 from assay.stores import Store, open_store
 from assay.testing.claude_code import (
@@ -53,8 +53,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def score(store: Store, *paths: Path, config: Config = PLAIN, jobs: int = 1, **choice: str) -> ScoreResult:
     """Scan and score."""
-    changes = scan(store, discover(paths), jobs, lambda *_: None)
-    with open_run(store, config, changes.roots, selection=Choice(**choice), jobs=jobs) as run:
+    changes = scan(store, find_files(paths), jobs, lambda *_: None)
+    with open_run(store, config, changes.roots, selection=Selection(**choice), jobs=jobs) as run:
         return score_run(run, changes.unreadable)
 
 
@@ -190,7 +190,7 @@ def test_a_split_has_its_two_halves_judged_and_nothing_else(tmp_path: Path, stor
     write_lines(tmp_path / "in" / "b.jsonl", *talk("dye", stream="s2", start=5))
     whole = score(store, tmp_path / "in")
     [session] = find_sessions(store, PLAIN, one_called(whole, "card"))
-    before, after = correcting.split(store, PLAIN, session, "2", AT)
+    before, after = corrections.split_session(store, PLAIN, session, "2", AT)
     assert (before.title, after.title, after.boundary.signal) == ("card", "spin / ply", "person")
     assert before.id == session.id
     assert titles(score(store, tmp_path / "in")) == ["card", "dye", "spin / ply", "Now weave"]
@@ -201,16 +201,16 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
     corrected = store.scored.correct
-    turn = correcting.turn_id(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
-    corrected(correcting.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
+    turn = corrections.turn_id(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
+    corrected(corrections.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
     assert score(store, tmp_path / "in").judged == 2
-    corrected(correcting.Corrected(kind="rename", turn=weave.id, title="Scarf", at=AT))
+    corrected(corrections.Corrected(kind="rename", turn=weave.id, title="Scarf", at=AT))
     assert (renamed := score(store, tmp_path / "in")).judged == 0
     assert titles(renamed) == ["card", "spin / ply", "Scarf"]
-    corrected(correcting.Corrected(kind="merge", turn=weave.id, into=turn, at=AT))
+    corrected(corrections.Corrected(kind="merge", turn=weave.id, into=turn, at=AT))
     merged = score(store, tmp_path / "in")
     assert (merged.judged, titles(merged)) == (1, ["card", "spin / ply / Now weave"])
-    corrected(correcting.Corrected(kind="split", turn=weave.id, at=AT), (weave.agent, weave.streams[0]))
+    corrected(corrections.Corrected(kind="split", turn=weave.id, at=AT), (weave.agent, weave.streams[0]))
     undone = score(store, tmp_path / "in")
     assert (undone.judged, titles(undone)) == (0, ["card", "spin / ply", "Scarf"])
 
@@ -221,7 +221,7 @@ def test_a_merged_session_is_judged_as_one(tmp_path: Path, store: Store):
     apart = score(store, tmp_path / "in")
     ids = {title: one_called(apart, title) for title in ("card", "Now dye", "spin")}
     [card], [spin] = find_sessions(store, PLAIN, ids["card"]), find_sessions(store, PLAIN, ids["spin"])
-    correcting.merge(store, PLAIN, card, spin, AT)
+    corrections.merge_sessions(store, PLAIN, card, spin, AT)
     whole, dye = score(store, tmp_path / "in").report.sessions
     assert (whole.id, whole.title, whole.streams, dye.id) == (ids["card"], "card / spin", ["s1", "s2"], ids["Now dye"])
     assert [(one.id, one.signal) for one in whole.merged_from] == [(ids["spin"], "person")]
@@ -234,19 +234,19 @@ def test_a_merge_and_a_split_take_each_other_back(tmp_path: Path, store: Store):
     write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "Now dye"))
     apart = score(store, tmp_path / "in")
     card, dye = apart.report.sessions
-    whole = correcting.merge(store, PLAIN, card, dye, AT)
+    whole = corrections.merge_sessions(store, PLAIN, card, dye, AT)
     assert titles(score(store, tmp_path / "in")) == ["card / Now dye"]
-    correcting.split(store, PLAIN, whole, "2", AT)
+    corrections.split_session(store, PLAIN, whole, "2", AT)
     assert titles(score(store, tmp_path / "in")) == ["card", "Now dye"]
-    correcting.merge(store, PLAIN, card, dye, AT)
+    corrections.merge_sessions(store, PLAIN, card, dye, AT)
     assert titles(score(store, tmp_path / "in")) == ["card / Now dye"]
 
 
 def test_corrections_outlive_what_they_are_about(tmp_path: Path, store: Store):
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
-    correcting.split(store, PLAIN, session, "2", AT)
-    correcting.rename(store, PLAIN, session, "Wool", AT)
+    corrections.split_session(store, PLAIN, session, "2", AT)
+    corrections.rename_session(store, PLAIN, session, "Wool", AT)
     with path.open("ab") as file:
         file.write(encode_lines(talk("ply", start=100)))
     assert titles(score(store, path)) == ["Wool", "spin / ply"]
@@ -262,8 +262,8 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "comb", "Now dye", "dry"))
     write_lines(tmp_path / "in" / "b.jsonl", *talk("spin", stream="s2", start=100))
     _, dye, spin = score(store, tmp_path / "in").report.sessions
-    correcting.merge(store, PLAIN, spin, dye, AT)
-    correcting.rename(store, PLAIN, dye, "Colour", AT)
+    corrections.merge_sessions(store, PLAIN, spin, dye, AT)
+    corrections.rename_session(store, PLAIN, dye, "Colour", AT)
     assert titles(score(store, tmp_path / "in")) == ["card / comb", "Colour"]
     monkeypatch.setenv(VERSION, "2")
     monkeypatch.setenv(TOPICS, "comb")
@@ -276,8 +276,8 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
 def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store):
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
-    turn = correcting.turn_id("claude-code", "s1", read_turns(store, Config(), session)[1])
-    assert correcting.split(store, PLAIN, session, turn.upper(), AT)[1].id == turn
+    turn = corrections.turn_id("claude-code", "s1", read_turns(store, Config(), session)[1])
+    assert corrections.split_session(store, PLAIN, session, turn.upper(), AT)[1].id == turn
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_turn_that_can_begin_no_session_is_told(tmp_path: Path, store: Store, 
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply"))
     [session] = score(store, path).report.sessions
     with pytest.raises(BadInput, match=why):
-        correcting.split(store, PLAIN, session, turn, AT)
+        corrections.split_session(store, PLAIN, session, turn, AT)
     assert not store.corrections.load_corrections()
 
 
@@ -297,15 +297,15 @@ def test_what_happened_before_anybody_spoke_is_no_session(tmp_path: Path, store:
     [session] = score(store, path).report.sessions
     for turn, why in (("1", "no prompt"), ("2", "nothing before it")):
         with pytest.raises(BadInput, match=why):
-            correcting.split(store, PLAIN, session, turn, AT)
-    assert correcting.split(store, PLAIN, session, "3", AT)[1].title == "spin"
+            corrections.split_session(store, PLAIN, session, turn, AT)
+    assert corrections.split_session(store, PLAIN, session, "3", AT)[1].title == "spin"
 
 
 def test_a_session_is_not_merged_with_itself(tmp_path: Path, store: Store):
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card"))
     [session] = score(store, path).report.sessions
     with pytest.raises(BadInput, match="itself"):
-        correcting.merge(store, PLAIN, session, session, AT)
+        corrections.merge_sessions(store, PLAIN, session, session, AT)
 
 
 # --- same input, same output ------------------------------------------------------------------
@@ -355,7 +355,7 @@ def test_what_else_lies_in_the_store_makes_no_difference(tmp_path: Path, store: 
 
 def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Store):
     folder = write_folder(tmp_path / "in", 12, padding=1_500_000)
-    changes = scan(store, discover([folder]), 1, lambda *_: None)
+    changes = scan(store, find_files([folder]), 1, lambda *_: None)
     seen: list[int] = []
 
     def stop(done: int, total: int) -> None:
@@ -373,13 +373,13 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path: Path, store: Stor
 
 def test_a_stream_that_changed_while_it_was_cut_is_cut_again(tmp_path: Path, store: Store):
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card"))
-    changes = scan(store, discover([path]), 1, lambda *_: None)
+    changes = scan(store, find_files([path]), 1, lambda *_: None)
 
     def meanwhile(done: int, _: int) -> None:
         if not done and path.read_bytes().count(b"spin") == 0:
             with path.open("ab") as file:
                 file.write(encode_lines(talk("spin", start=100)))
-            scan(store, discover([path]), 1, lambda *_: None)
+            scan(store, find_files([path]), 1, lambda *_: None)
 
     with open_run(store, PLAIN, changes.roots, jobs=1) as run:
         found = score_run(run, progress=meanwhile)
@@ -400,7 +400,7 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     write_lines(tmp_path / "in" / "a.jsonl", *build_conversation("one", 3))
     write_lines(tmp_path / "in" / "b.jsonl", *build_conversation("one", 3), *build_conversation("two", 2, start=100))
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
-        scan(opened, discover([tmp_path / "in"]), 1, lambda *_: None)
+        scan(opened, find_files([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
         new = "cuts segments joined corrections rework answers calls batches remembered written".split()
         for table in new:
@@ -478,7 +478,7 @@ def test_what_could_not_be_read_is_told_with_its_reasons(tmp_path: Path, store: 
     write_lines(tmp_path / "in" / "a.jsonl", *talk("card"), b'{"half', b"[1]", b'{"quarter')
     (tmp_path / "in" / "b.jsonl").write_bytes(b"Dear diary\n" * 3)
     (tmp_path / "in" / "c.jsonl").write_bytes(b"")
-    changes = scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
+    changes = scan(store, find_files([tmp_path / "in"]), 1, lambda *_: None)
     with open_run(store, PLAIN, changes.roots, jobs=1) as run:
         report = score_run(run, [("/x", "Permission denied")]).report
     assert (report.skipped.files, report.skipped.lines) == (3, 6)
@@ -509,7 +509,7 @@ def test_sessions_are_found_by_how_their_id_begins(tmp_path: Path, store: Store)
     write_lines(tmp_path / "in" / "a.jsonl", *talk(*TWO))
     everything = find_sessions(store, PLAIN, "")
     assert everything == []
-    scan(store, discover([tmp_path / "in"]), 1, lambda *_: None)
+    scan(store, find_files([tmp_path / "in"]), 1, lambda *_: None)
     both = find_sessions(store, PLAIN, "")
     assert [one.title for one in both] == ["card / spin", "Now weave / knot"]
     for one in both:

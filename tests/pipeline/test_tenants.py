@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.config import Tenant
-from assay.pipeline.tenants import named, tenant_of
+from assay.pipeline.privacy import find_named_tenant, find_tenant
 from assay.testing.claude_code import build_prompt, build_reply, build_result, build_shell_call, write_lines
 from assay.testing.models import ModelServer
 from assay.types.signs import of_attribute, of_key
@@ -119,16 +119,16 @@ KNOWN = {
     ],
 )
 def test_the_first_tenant_that_fits_is_the_one(folder: str, signs: list[str], tenant: str | None):
-    assert tenant_of(KNOWN, folder, signs) == tenant
+    assert find_tenant(KNOWN, folder, signs) == tenant
 
 
 def test_of_several_tenants_whatever_one_forbids_is_forbidden():
     some = {"a": Tenant(retention_days=9, judges=("openai", "x")), "b": Tenant(retention_days=3, judges=("openai",))}
-    both = named(some, "a + b")
+    both = find_named_tenant(some, "a + b")
     assert both is not None
     assert (both.opt_out, both.retention_days, both.judges) == (False, 3, ("openai",))
-    assert named(some, "a") == some["a"]
-    assert named(some, None) is None
+    assert find_named_tenant(some, "a") == some["a"]
+    assert find_named_tenant(some, None) is None
 
 
 BY_TEAM = 'attributes = {team = "mill"}'
@@ -182,7 +182,7 @@ def test_a_folder_is_a_tenants_by_whatever_way_one_gets_there(tmp_path: Path):
     ]
     for place in ("secret", "link", "pub/../secret", "secret/"):
         tenants = {"quiet": Tenant(projects=(f"{tmp_path}/{place}",), opt_out=True)}
-        assert [way for way in ways if tenant_of(tenants, f"{tmp_path}/{way}") != "quiet"] == []
-        assert tenant_of(tenants, f"/{tmp_path}/secret") == "quiet"
-        assert tenant_of(tenants, f"{tmp_path}/secrets") is None
-        assert tenant_of(tenants, f"{tmp_path}/pub") is None
+        assert [way for way in ways if find_tenant(tenants, f"{tmp_path}/{way}") != "quiet"] == []
+        assert find_tenant(tenants, f"/{tmp_path}/secret") == "quiet"
+        assert find_tenant(tenants, f"{tmp_path}/secrets") is None
+        assert find_tenant(tenants, f"{tmp_path}/pub") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.pipeline.discover import discover
+from assay.pipeline.inputs import find_files
 from assay.pipeline.scan import scan
 from assay.stores import open_store
 
@@ -44,7 +44,7 @@ def test_threads_of_threads_belong_to_the_root(tmp_path: Path, order: tuple[str,
     store = open_store(f"sqlite:///{tmp_path / 'assay.db'}")
     (tmp_path / "in").mkdir()
     for name in order:
-        scan(store, discover([rollout(tmp_path / "in", name)]), 1, lambda *_: None)
+        scan(store, find_files([rollout(tmp_path / "in", name)]), 1, lambda *_: None)
     [stream] = store.transcripts.list_streams(None)
     facts = json.loads(stream.facts)
     store.close()

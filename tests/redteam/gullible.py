@@ -16,10 +16,18 @@ from assay.config import Boundaries
 from assay.judges.citations import list_texts, squeeze_blanks
 from assay.judges.model import check_reply
 from assay.llm import Question, QuestionResult
-from assay.pipeline.cutting import Asks, Bench, Terms, Told, Wanted, owner_in, prompt_after, turns_in
-from assay.pipeline.judging import Judged
-from assay.pipeline.reading import Readable, Rules
-from assay.pipeline.tenants import Owner
+from assay.pipeline.judge_stream import (
+    JudgeModel,
+    KnownAnswers,
+    PendingQuestion,
+    RunTerms,
+    StreamJudge,
+    find_prompt_after,
+    find_segment_owner,
+    list_turns_in,
+)
+from assay.pipeline.judgement import SessionJudgement
+from assay.pipeline.privacy import PrivacyRules, VisibleStream, WordOwner
 from assay.sessions.boundaries import cut
 from assay.sessions.redaction import Redactor, clean
 from assay.sessions.rendering import defused
@@ -149,7 +157,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
     turns: Sequence[Turn]
     after: Prompt | None
-    judged: Judged
+    judged: SessionJudgement
 
     @property
     def failures(self) -> list[Failure]:
@@ -157,12 +165,12 @@ class Found(Struct, frozen=True, kw_only=True):
         return found
 
 
-def terms(tokens: int = TOKENS, votes: int = 1) -> Terms:
-    asks = Asks(backend="anthropic", model="model-1", tokens=tokens, votes=votes)
-    return Terms(
+def terms(tokens: int = TOKENS, votes: int = 1) -> RunTerms:
+    asks = JudgeModel(backend="anthropic", model="model-1", tokens=tokens, votes=votes)
+    return RunTerms(
         judge="anthropic",
         asks=asks,
-        reading=Rules(),
+        reading=PrivacyRules(),
         rules=Boundaries(),
         splits=frozenset(),
         judging="1",
@@ -198,15 +206,15 @@ def by(model: Callable[[str, str], dict[str, Any] | str]) -> Answering:
     return answers
 
 
-def read(stream: Stream) -> Readable:
+def read(stream: Stream) -> VisibleStream:
     """A stream as a run reads it."""
     redactor = Redactor()
     seen = clean(stream, redactor)
-    owners = tuple(Owner() for _ in stream.turns)
-    return Readable(stream=seen, placed=seen, redactor=redactor, owners=owners, owner=Owner())
+    owners = tuple(WordOwner() for _ in stream.turns)
+    return VisibleStream(stream=seen, placed=seen, redactor=redactor, owners=owners, owner=WordOwner())
 
 
-def judged(read: Readable, answers: Answering, known: dict[str, QuestionResult] | None = None) -> list[Found]:
+def judged(read: VisibleStream, answers: Answering, known: dict[str, QuestionResult] | None = None) -> list[Found]:
     """A stream judged as a run judges it: cut, every segment judged, asked for what is wanted until nothing is."""
     known = {} if known is None else known
     for _ in range(ROUNDS):
@@ -217,15 +225,15 @@ def judged(read: Readable, answers: Answering, known: dict[str, QuestionResult] 
     raise AssertionError("it asks for ever")
 
 
-def at_bench(read: Readable, known: Mapping[str, QuestionResult]) -> tuple[list[Found], list[Wanted]]:
+def at_bench(read: VisibleStream, known: Mapping[str, QuestionResult]) -> tuple[list[Found], list[PendingQuestion]]:
     """One time over the stream with what is known, and what is not."""
-    bench = Bench(terms(), read, Told(answers=known))
+    bench = StreamJudge(terms(), read, KnownAnswers(answers=known))
     gaps = bench.gaps(read.stream)
     if bench.wanted:
         return [], bench.wanted
     found = []
     for segment in cut(read.placed, gaps, frozenset(), Boundaries()):
-        turns, after = turns_in(read.stream, segment), prompt_after(read.stream, segment)
-        said, _ = bench.judge(segment.id, turns, after, owner_in(read, segment))
+        turns, after = list_turns_in(read.stream, segment), find_prompt_after(read.stream, segment)
+        said, _ = bench.judge(segment.id, turns, after, find_segment_owner(read, segment))
         found.append(Found(turns=turns, after=after, judged=said))
     return found, bench.wanted

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.pipeline.discover import discover
+from assay.pipeline.inputs import find_files
 from assay.pipeline.scan import scan
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
 from assay.testing.claude_code import build_conversation, encode_lines, write_lines
@@ -33,7 +33,7 @@ def store(store_url: str, folder: Path) -> Iterator[Store]:
 
 
 def read(store: Store, folder: Path) -> None:
-    scan(store, discover([folder]), 1, lambda *_: None)
+    scan(store, find_files([folder]), 1, lambda *_: None)
 
 
 def segment(stream: str, n: int = 0) -> Segment:

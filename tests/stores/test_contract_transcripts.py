@@ -10,19 +10,19 @@ import pytest
 from msgspec.structs import replace
 
 from assay.pipeline import scan as scanning
-from assay.pipeline.discover import discover
+from assay.pipeline.inputs import find_files
 from assay.stores import SettledStream, Store, open_store
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import Part, Place, Scanned, Skipped
+from assay.types import FileState, Part, Place, Skipped
 
 
 def read_into(store: Store, *paths: Path) -> scanning.Changes:
-    return scanning.scan(store, discover(paths), 1, lambda done, total: None)
+    return scanning.scan(store, find_files(paths), 1, lambda done, total: None)
 
 
 def keep(store: Store, *paths: str) -> None:
     for path in paths:
-        assert store.transcripts.save_file(Scanned(path=path, place=Place(size=1)), None)
+        assert store.transcripts.save_file(FileState(path=path, place=Place(size=1)), None)
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,20 @@ def test_any_name_a_file_can_have_is_kept_and_found_again(store: Store, tmp_path
 
 def test_a_reading_that_somebody_else_overtook_is_left_out(store: Store):
     keep(store, "/a/b.jsonl")
-    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=2)), None)
+    assert not store.transcripts.save_file(FileState(path="/a/b.jsonl", place=Place(size=2)), None)
     known = store.transcripts.find_files(["/a"])["/a/b.jsonl"]
-    assert store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
-    assert not store.transcripts.save_file(Scanned(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known)
+    assert store.transcripts.save_file(FileState(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
+    assert not store.transcripts.save_file(
+        FileState(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known
+    )
     assert store.transcripts.find_files(["/a"])["/a/b.jsonl"].place.size == 3
     store.close()
 
 
-def reading(path: str, stream: str, n: int = 1, **more: object) -> Scanned:
+def reading(path: str, stream: str, n: int = 1, **more: object) -> FileState:
     part = Part(agent="codex", stream=stream, cwd="/loom", ended_at=f"2026-03-02T09:00:0{n}Z")
     bodies = tuple((turn, f"2026-03-02T09:00:0{turn}Z", b"turn %d" % turn) for turn in range(n))
-    made = Scanned(path=path, source="codex", version="v", place=Place(size=n, offset=n, mtime_ns=n), part=part,
+    made = FileState(path=path, source="codex", version="v", place=Place(size=n, offset=n, mtime_ns=n), part=part,
                    is_stream=True, bodies=bodies, facts=b"%d" % n)  # fmt: skip
     return replace(made, **more)
 

@@ -12,7 +12,7 @@ from sqlalchemy import MetaData, create_engine, inspect
 
 from assay.errors import StoreError
 from assay.pipeline import scan as scanning
-from assay.pipeline.discover import discover
+from assay.pipeline.inputs import find_files
 from assay.stores import CutStream, RemoteProject
 from assay.stores.sql import SqlStore, open_store
 from assay.stores.sql.engine import run_migrations
@@ -26,7 +26,7 @@ def opened(path: Path) -> SqlStore:
 
 
 def read_into(store: SqlStore, *paths: Path) -> scanning.Changes:
-    return scanning.scan(store, discover(paths), 1, lambda done, total: None)
+    return scanning.scan(store, find_files(paths), 1, lambda done, total: None)
 
 
 # --- the file ---------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from assay.config import Config
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.llm.egress import Estimate
-from assay.pipeline.asking import Desk, Heard, Manner, desk, from_memory
-from assay.pipeline.spending import size
+from assay.pipeline.cost import measure_question
+from assay.pipeline.models import AnswerProgress, AskOptions, ModelAccess, open_kept_answers, open_models
 from assay.reports.safe import many, safe
 from assay.reports.words import dollars
 from assay.stores import Store
@@ -22,7 +22,7 @@ from assay.stores import Store
 YES = ("y", "yes")
 
 
-WouldAsk = Callable[[Desk], Iterable[Question]]
+WouldAsk = Callable[[ModelAccess], Iterable[Question]]
 """All questions that a command would ask, without asking them."""
 
 
@@ -37,16 +37,18 @@ class Consent(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def asking(store: Store, config: Config, consent: Consent | None, would_ask: WouldAsk) -> Iterator[Desk]:
+def asking(store: Store, config: Config, consent: Consent | None, would_ask: WouldAsk) -> Iterator[ModelAccess]:
     """Whom to ask, once the person agreed to what would be; nobody new where no consent could be given."""
     with answered() as heard:
-        manner = Manner(batch=bool(consent and consent.batch), again=bool(consent and consent.again), heard=heard)
-        found = desk(store, config, os.environ, manner) if consent else from_memory(store, config, os.environ)
+        manner = AskOptions(batch=bool(consent and consent.batch), again=bool(consent and consent.again), heard=heard)
+        found = (
+            open_models(store, config, os.environ, manner) if consent else open_kept_answers(store, config, os.environ)
+        )
         try:
             if found.instead:
                 print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)
             if found.asker and consent:
-                agree(found.asker.estimate([size(one) for one in would_ask(found)]), config, consent)
+                agree(found.asker.estimate([measure_question(one) for one in would_ask(found)]), config, consent)
             yield found
         finally:
             found.close()
@@ -87,7 +89,7 @@ def input_line(question: str) -> str:
 
 
 @contextmanager
-def answered() -> Iterator[Heard]:
+def answered() -> Iterator[AnswerProgress]:
     """A bar of answers on a terminal; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda *_: None

@@ -11,8 +11,8 @@ from rich.console import Console
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned
 from assay.cli.wanted import Given, Judge, ModelName, ModelUrl, Project, Since, Until, Votes, chosen, settled
 from assay.llm.egress import Egress
-from assay.pipeline.asking import asks_model
-from assay.pipeline.egress import egress, reach
+from assay.pipeline.egress import connect_without_key, list_egress
+from assay.pipeline.models import needs_model
 from assay.reports import leaving
 from assay.reports.safe import encoded
 
@@ -40,10 +40,10 @@ def command(  # noqa: PLR0913  each is an option
     config = settled(Given(judge=judge, model=model, url=model_url, votes=votes, store=store))
     choice = chosen(config, since, until, project)
     found = msgspec.structs.replace(NOWHERE, judge=config.judge)
-    if asks_model(config):
-        way = reach(config, dict(os.environ))
+    if needs_model(config):
+        way = connect_without_key(config, dict(os.environ))
         with scanned(paths, config, jobs) as up_to_date:
-            estimate, requests = egress(up_to_date.store, up_to_date.changes.roots, config, jobs, way, choice)
+            estimate, requests = list_egress(up_to_date.store, up_to_date.changes.roots, config, jobs, way, choice)
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     leave_quietly()
     if as_json:

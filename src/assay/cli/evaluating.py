@@ -27,8 +27,8 @@ from assay.evals.running.recorded_run import Decisions, pin_decisions
 from assay.evals.running.run_folder import find_run_folder
 from assay.evals.tasks.config import AgentConfig, load_config
 from assay.evals.tasks.task import Suite, load_suite
-from assay.pipeline.asking import asks_model
-from assay.pipeline.quality import for_quality
+from assay.pipeline.models import needs_model
+from assay.pipeline.quality import pick_quality_model
 from assay.reports import evaluation as shown
 from assay.reports.evaluated import Evaluation
 from assay.reports.evaluation_files import junit, machine, markdown
@@ -122,8 +122,8 @@ def how(asked: Asked) -> tuple[Rule, int]:
 def rubrics(asked: Asked, suite: Suite) -> Iterator[RubricJudge | None]:
     """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
     given = Given(judge=asked.judge, model=asked.model, url=asked.url, store=asked.store)
-    config, there = for_quality(settled(given)), sum(bool(task.rubric) for task in suite.tasks)
-    if not there or not asks_model(config):
+    config, there = pick_quality_model(settled(given)), sum(bool(task.rubric) for task in suite.tasks)
+    if not there or not needs_model(config):
         yield None
         return
     agree(asked, f"{config.judge} is asked once for each trial of {many(there, 'task')} with a rubric")

@@ -43,13 +43,21 @@ from assay.langfuse import (
     build_all_configs,
     find_project,
 )
-from assay.pipeline.given import moment, present
+from assay.pipeline.cost import measure_question
+from assay.pipeline.inputs import parse_time, pick_report_time
 from assay.pipeline.langfuse_scores import build_redactor, push_facts, push_quality
-from assay.pipeline.quality import NO_WORDS, Subject, for_quality, judged, silent, subjects, would_ask
-from assay.pipeline.reading import rules, tellable
-from assay.pipeline.running import Choice
+from assay.pipeline.privacy import build_rules, redact_struct
+from assay.pipeline.quality import (
+    NO_WORDS,
+    Subject,
+    judge_quality,
+    leave_ungraded,
+    list_questions,
+    list_subjects,
+    pick_quality_model,
+)
 from assay.pipeline.score import open_run, score_run
-from assay.pipeline.spending import size
+from assay.pipeline.scoring_run import Selection
 from assay.reports.safe import encoded, many, one_line, safe
 from assay.scores import profiles
 from assay.sources import find_source
@@ -98,7 +106,7 @@ def connected() -> Iterator[Client]:
 def clean(found: T) -> T:
     """An answer as it may be told: names and errors are the server's, and may hold anything."""
     config = settings()
-    return tellable(found, rules(config, present(config)))
+    return redact_struct(found, build_rules(config, pick_report_time(config)))
 
 
 def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
@@ -164,7 +172,7 @@ def which(sessions: list[str] | None, since: str | None, into: Path | None, what
     if not sessions and not since:
         raise BadInput(f"say what to {what}: ids of sessions, or --since 7d")
     folder = into or find_source("langfuse").roots(os.environ, Path.home())[0]
-    return Asked(ids=dict.fromkeys(sessions or ()), since=moment(since, "--since"), folder=folder)
+    return Asked(ids=dict.fromkeys(sessions or ()), since=parse_time(since, "--since"), folder=folder)
 
 
 def pulled(client: Client, asked: Asked) -> PullReport:
@@ -229,14 +237,14 @@ def score(  # noqa: PLR0913  each is an option
     """
     asked = which(sessions, since, into, "score")
     scale = profiles.load(profile, profiles.folders(os.environ, Path.cwd()))
-    config = for_quality(as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store)))
+    given = Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store)
+    config = pick_quality_model(as_reported(given))
     consent = None if dry_run else Consent(yes=yes, batch=batch, again=again)
     with connected() as client:
-        found = pulled(client, asked)
-        done = None
+        found, done = pulled(client, asked), None
         if found.pulled:
             with scanned([Path(one.path) for one in found.pulled], config, jobs) as scan:
-                some = [named(one, asked) for one in subjects(scan.store, config, scan.changes.roots, Choice())]
+                some = [named(one, asked) for one in list_subjects(scan.store, config, scan.changes.roots, Selection())]
                 heard = with_words(some, found)
                 qualities = judgements(scan.store, heard, scale, config, consent)
                 post = posting(client, scan.store, dry_run, recheck, wait)
@@ -261,7 +269,7 @@ def paired(
 ) -> list[tuple[Subject, Quality]]:
     """Every session with its quality; those without words are ungraded."""
     known = {one.session.id: quality for one, quality in zip(heard, qualities, strict=True)}
-    return [(one, known.get(one.session.id) or silent(one, scale, NO_WORDS)) for one in some]
+    return [(one, known.get(one.session.id) or leave_ungraded(one, scale, NO_WORDS)) for one in some]
 
 
 def posting(client: Client, store: Store, dry_run: bool, recheck: bool, wait: float) -> Delivery:
@@ -274,12 +282,12 @@ def judgements(
     store: Store, some: Sequence[Subject], scale: Dimensions, config: Config, consent: Consent | None
 ) -> list[Quality]:
     """The quality of each session; without consent no model is asked, and what it would be asked is told."""
-    with asking(store, config, consent, lambda desk: would_ask(some, scale, config, desk)) as desk:
+    with asking(store, config, consent, lambda desk: list_questions(some, scale, config, desk)) as desk:
         if desk.asker and consent is None:
-            found = desk.asker.estimate([size(one) for one in would_ask(some, scale, config, desk)])
+            found = desk.asker.estimate([measure_question(one) for one in list_questions(some, scale, config, desk)])
             if found.questions:
                 print(f"assay: this would ask {safe(told_of(found))}; values are not known before", file=sys.stderr)
-        return judged(some, scale, config, desk)
+        return judge_quality(some, scale, config, desk)
 
 
 # --- push ---------------------------------------------------------------------------------------

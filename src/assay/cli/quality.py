@@ -32,10 +32,17 @@ from assay.cli.wanted import (
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress
-from assay.pipeline.asking import asks_model
-from assay.pipeline.egress import reach
-from assay.pipeline.quality import Subject, egress, for_quality, judged, subjects, would_ask
-from assay.pipeline.running import Choice
+from assay.pipeline.egress import connect_without_key
+from assay.pipeline.models import needs_model
+from assay.pipeline.quality import (
+    Subject,
+    judge_quality,
+    list_egress,
+    list_questions,
+    list_subjects,
+    pick_quality_model,
+)
+from assay.pipeline.scoring_run import Selection
 from assay.reports import leaving
 from assay.reports import quality as shown
 from assay.reports.safe import encoded, one_line, safe
@@ -102,12 +109,12 @@ def command(  # noqa: PLR0913  each is an option
     config = as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store))
     choice, asked = chosen(config, since, until, project), told_apart(which or [])
     with sessions_of(asked, config, choice, jobs) as (kept, some):
-        dearer, consent = for_quality(config), Consent(yes=yes, batch=batch, again=again, words=WORDS)
+        dearer, consent = pick_quality_model(config), Consent(yes=yes, batch=batch, again=again, words=WORDS)
         if dry_run:
             rehearse(kept, some, found, dearer, as_json)
             return
-        with asking(kept, dearer, consent, lambda desk: would_ask(some, found, dearer, desk)) as desk:
-            qualities = judged(some, found, dearer, desk)
+        with asking(kept, dearer, consent, lambda desk: list_questions(some, found, dearer, desk)) as desk:
+            qualities = judge_quality(some, found, dearer, desk)
     titles = {one.session.id: one.session.title for one in some}
     if target:
         write(
@@ -127,11 +134,11 @@ def told_apart(which: Sequence[str]) -> Asked:
 
 
 @contextmanager
-def sessions_of(asked: Asked, config: Config, choice: Choice, jobs: int) -> Iterator[tuple[Store, list[Subject]]]:
+def sessions_of(asked: Asked, config: Config, choice: Selection, jobs: int) -> Iterator[tuple[Store, list[Subject]]]:
     """An open store, and the sessions that are wanted of it; an id that nothing has is told."""
     with scanned(asked.paths, config, jobs, may_be_empty=bool(asked.ids)) as found:
         roots = None if asked.ids else found.changes.roots
-        some = subjects(found.store, config, roots, choice, asked.ids)
+        some = list_subjects(found.store, config, roots, choice, asked.ids)
         for one in asked.ids:
             if not any(subject.session.id.startswith(one) for subject in some):
                 raise BadInput(f"no session begins with {one_line(one, 60)!r}; `assay sessions` lists them")
@@ -143,9 +150,9 @@ def sessions_of(asked: Asked, config: Config, choice: Choice, jobs: int) -> Iter
 def rehearse(store: Store, some: Sequence[Subject], profile: Profile, config: Config, as_json: bool) -> None:
     """Show what would be sent where."""
     found = Egress(judge=config.judge, to=None, model=None, estimate=None, requests=[])
-    if asks_model(config):
-        way = reach(config, dict(os.environ))
-        estimate, requests = egress(store, some, profile, config, way)
+    if needs_model(config):
+        way = connect_without_key(config, dict(os.environ))
+        estimate, requests = list_egress(store, some, profile, config, way)
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     leave_quietly()
     if as_json:

@@ -12,8 +12,8 @@ import typer
 from assay.cli.shared import StorePath
 from assay.cli.wanted import Given, as_reported
 from assay.config import Config
-from assay.pipeline import correcting
-from assay.pipeline.correcting import the_one
+from assay.pipeline import corrections
+from assay.pipeline.corrections import find_one_session
 from assay.reports.safe import one_line
 from assay.stores import Store, open_existing_store, pick_store_url
 from assay.types import Session
@@ -36,7 +36,7 @@ Title = Annotated[list[str], typer.Argument(metavar="TITLE…", help="The new ti
 def split(session: Id, turn: TurnOf, store: StorePath = None) -> None:
     """Let a new session begin with a turn of this one."""
     with opened(store) as (kept, config):
-        before, after = correcting.split(kept, config, the_one(kept, config, session), turn, now())
+        before, after = corrections.split_session(kept, config, find_one_session(kept, config, session), turn, now())
     tell(f"split {before.id} {called(before)}: {after.id} {called(after)} is a session of its own")
 
 
@@ -44,8 +44,8 @@ def split(session: Id, turn: TurnOf, store: StorePath = None) -> None:
 def merge(session: Id, other: Other, store: StorePath = None) -> None:
     """Make one session of two."""
     with opened(store) as (kept, config):
-        one, two = the_one(kept, config, session), the_one(kept, config, other)
-        whole = correcting.merge(kept, config, one, two, now())
+        one, two = find_one_session(kept, config, session), find_one_session(kept, config, other)
+        whole = corrections.merge_sessions(kept, config, one, two, now())
     tell(f"merged {two.id} into {one.id}: {whole.id} {called(whole)} is both")
 
 
@@ -53,8 +53,8 @@ def merge(session: Id, other: Other, store: StorePath = None) -> None:
 def rename(session: Id, title: Title, store: StorePath = None) -> None:
     """Give a session another title."""
     with opened(store) as (kept, config):
-        old = the_one(kept, config, session)
-        new = correcting.rename(kept, config, old, " ".join(title), now())
+        old = find_one_session(kept, config, session)
+        new = corrections.rename_session(kept, config, old, " ".join(title), now())
     tell(f"renamed {new.id}: {called(old)} is now {called(new)}")
 
 

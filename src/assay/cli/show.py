@@ -16,13 +16,13 @@ from assay.cli.shared import AsJson, StorePath, bar, leave_quietly
 from assay.cli.wanted import AsOf, Given, Repo, as_reported
 from assay.config import Config, zone
 from assay.errors import BadInput
-from assay.pipeline import reading
-from assay.pipeline.given import present
+from assay.pipeline import privacy
+from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.pool import Pool
-from assay.pipeline.running import Run
 from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
+from assay.pipeline.scoring_run import ScoringRun
 from assay.reports import listing, machine, terminal
 from assay.reports import session as one_session
 from assay.reports.safe import one_line
@@ -67,11 +67,13 @@ def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
             show_session(store, config, found, as_json)
 
 
-def found_streams(store: Store, prefix: str, run: Run) -> list[Summary]:
+def found_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
     """Streams whose id begins so, as they may be seen."""
     with closing(Pool(1)) as pool:
         establish_facts(store, pool, None, prefix)
-    return [reading.summary(one, run.terms.reading) for one in store.transcripts.list_streams(None, prefix=prefix)]
+    return [
+        privacy.redact_summary(one, run.terms.reading) for one in store.transcripts.list_streams(None, prefix=prefix)
+    ]
 
 
 class Called(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,7 @@ class Called(Struct, frozen=True, kw_only=True):
     streams: Sequence[Summary]
 
 
-def the_one(there: Called, prefix: str, run: Run) -> Session | Summary:
+def the_one(there: Called, prefix: str, run: ScoringRun) -> Session | Summary:
     """The session or stream whose id begins so; none or several are told."""
     linked = [one for one in there.linked if any(part.id.startswith(prefix) for part in one.segments)]
     exact = [one for one in linked if any(part.id == prefix for part in one.segments)]
@@ -106,7 +108,7 @@ def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary]
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
 
 
-def sessions_in(run: Run, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
+def sessions_in(run: ScoringRun, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
     there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
@@ -129,8 +131,8 @@ def show_session(store: Store, config: Config, session: Session, as_json: bool) 
 
 
 def show_stream(store: Store, config: Config, one: Summary, sessions: Sequence[Session], as_json: bool) -> None:
-    whole = reading.readable(
-        store.transcripts.load_stream(one.agent, one.id), reading.rules(config, present(config))
+    whole = privacy.redact_stream(
+        store.transcripts.load_stream(one.agent, one.id), privacy.build_rules(config, pick_report_time(config))
     ).stream
     leave_quietly()
     if as_json:

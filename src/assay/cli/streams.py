@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
-from assay.pipeline import reading
-from assay.pipeline.given import moment, present, project
+from assay.pipeline import privacy
+from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
 from assay.reports import machine, terminal
 from assay.reports.safe import encoded, many, safe
@@ -36,13 +36,14 @@ def command(
     jobs: Jobs = 0,
 ) -> None:
     """List conversations with what can be established about them without asking any model."""
-    chosen = (moment(since, "--since"), moment(until, "--until"), project(project_))
+    chosen = (parse_time(since, "--since"), parse_time(until, "--until"), parse_project(project_))
     config = settings(store=store)
-    rules = reading.rules(config, present(config))
+    rules = privacy.build_rules(config, pick_report_time(config))
     with scanned(paths, config, jobs, with_facts=True) as found:
         leave_quietly()
         listed = [
-            reading.summary(one, rules) for one in found.store.transcripts.list_streams(found.changes.roots, *chosen)
+            privacy.redact_summary(one, rules)
+            for one in found.store.transcripts.list_streams(found.changes.roots, *chosen)
         ]
         if as_json:
             sys.stdout.buffer.write(as_bytes(found, listed, rules) + b"\n")
@@ -50,7 +51,7 @@ def command(
             show(found, listed, rules)
 
 
-def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> bytes:
+def as_bytes(found: Transcripts, listed: list[Summary], rules: privacy.PrivacyRules) -> bytes:
     """The JSON."""
     files = [row for row in found.store.transcripts.list_tallies(found.changes.roots) if not row.is_gone]
     read = sum(row.lines_read for row in files)
@@ -61,8 +62,11 @@ def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) ->
             files=found.changes.files,
             lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
             skipped=[
-                *machine.skips(reading.skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
-                *(machine.Skip(file=path, line=None, why=why) for path, why in reading.unreadable(unread, rules)),
+                *machine.skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
+                *(
+                    machine.Skip(file=path, line=None, why=why)
+                    for path, why in privacy.redact_unreadable(unread, rules)
+                ),
             ],
             scan=machine.ScanView(
                 seconds=round(found.seconds, 6),
@@ -76,14 +80,14 @@ def as_bytes(found: Transcripts, listed: list[Summary], rules: reading.Rules) ->
     )
 
 
-def nothing(found: Transcripts, rules: reading.Rules) -> str:
+def nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
     """Why there is nothing to list."""
     there = len(found.store.transcripts.list_streams(found.changes.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
     if found.changes.unreadable:
         return f"{many(len(found.changes.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
-    skipped = reading.skips(found.store.transcripts.list_skips(found.changes.roots), rules)
+    skipped = privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)
     foreign = [(path, why) for path, line, why in skipped if not line]
     if foreign:
         path, why = foreign[0]
@@ -92,7 +96,7 @@ def nothing(found: Transcripts, rules: reading.Rules) -> str:
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
-def show(found: Transcripts, listed: list[Summary], rules: reading.Rules) -> None:
+def show(found: Transcripts, listed: list[Summary], rules: privacy.PrivacyRules) -> None:
     """The table."""
     console = Console()
     if not listed:

@@ -8,7 +8,7 @@ from types import TracebackType
 from assay.cli.shared import settings
 from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError
-from assay.pipeline import reading
+from assay.pipeline import privacy
 from assay.reports.safe import safe
 from assay.sessions.redaction import Options, Redactor
 
@@ -43,4 +43,4 @@ def load_settings(otherwise: Config) -> Config:
 
 def redaction_of(config: Config) -> Options:
     """What is redacted under these settings."""
-    return reading.rules(config, datetime.now(UTC)).options
+    return privacy.build_rules(config, datetime.now(UTC)).options

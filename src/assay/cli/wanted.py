@@ -19,13 +19,13 @@ from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.git.repo import open_repo
 from assay.llm import Question
-from assay.pipeline import reading
-from assay.pipeline.asking import Desk
-from assay.pipeline.given import moment, present, project
-from assay.pipeline.judging import is_known, is_there
+from assay.pipeline import privacy
+from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
+from assay.pipeline.judgement import check_judge, is_judge
+from assay.pipeline.models import ModelAccess
 from assay.pipeline.pool import ignore_progress
-from assay.pipeline.running import Choice
 from assay.pipeline.score import Transcripts, open_run, score_run
+from assay.pipeline.scoring_run import Selection
 from assay.reports import terminal
 from assay.reports.safe import many, one_line
 from assay.reports.words import listed, places
@@ -143,8 +143,8 @@ def settled(given: Given) -> Config:
         model_max_cost=given.max_cost,
         model_tokens=given.tokens,
     )
-    is_known(config.judge)
-    present(config)
+    check_judge(config.judge)
+    pick_report_time(config)
     return config
 
 
@@ -152,7 +152,7 @@ def as_reported(given: Given) -> Config:
     """The settings of the last report, apart from what is given now; those that hold here if they changed since."""
     config = settled(given)
     report = last(config)
-    if report is None or report.without != made(settings()) or not is_there(report.with_flags.judge):
+    if report is None or report.without != made(settings()) or not is_judge(report.with_flags.judge):
         return config
     flags = report.with_flags
     is_same = given.judge in (None, flags.judge)
@@ -189,26 +189,30 @@ def answer(wanted: Wanted, config: Config) -> Answer:
         if report.sessions:
             return Answer(report=report, zone=here)
         silent = replace(wanted, remembers=False, consent=None)
-        everything = scored(found, config, Choice(), silent) if choice != Choice() else report
+        everything = scored(found, config, Selection(), silent) if choice != Selection() else report
         if not everything.sessions:
-            raise BadInput(streams.nothing(found, reading.rules(config, present(config))))
+            raise BadInput(streams.nothing(found, privacy.build_rules(config, pick_report_time(config))))
         return Answer(report=report, zone=here, note=none_fits(wanted, everything, here))
 
 
-def chosen(config: Config, since: str | None, until: str | None, within: str | None) -> Choice:
+def chosen(config: Config, since: str | None, until: str | None, within: str | None) -> Selection:
     """Which sessions are wanted, made exact."""
     here = zone(config)
-    choice = Choice(since=moment(since, "--since", here), until=moment(until, "--until", here), project=project(within))
+    choice = Selection(
+        since=parse_time(since, "--since", here),
+        until=parse_time(until, "--until", here),
+        project=parse_project(within),
+    )
     if choice.since and choice.until and choice.since >= choice.until:
         raise BadInput(f"--since {since} is not before --until {until}; nothing can lie between them")
     return choice
 
 
-def scored(found: Transcripts, config: Config, choice: Choice, wanted: Wanted) -> Report:
+def scored(found: Transcripts, config: Config, choice: Selection, wanted: Wanted) -> Report:
     """The report on the sessions that are wanted."""
     open_one = partial(open_run, found.store, config, found.changes.roots, selection=choice, jobs=wanted.jobs)
 
-    def would_ask(desk: Desk) -> Iterator[Question]:
+    def would_ask(desk: ModelAccess) -> Iterator[Question]:
         with open_one(models=desk) as run:
             yield from (one.question for one in run.rehearsed())
 

@@ -1,8 +1,17 @@
-"""The street as code: files are found, read, folded into turns, given facts and kept; streams are cut, judged, scored.
+"""The street: transcripts are found, read, cut, judged, linked, followed, counted, and told.
 
-`discover` finds files, `lines` and `decode` take them apart, `digest` reads one, `work` is what a worker
-process does, `pool` spreads it, `scan` wires it all and owns every write to the store. `judging` is what a worker does
-with a stream, `score` is the street itself, `lookup` finds sessions by id, `correcting` is a person's word on it, `api` both for Python.
+`score` is all of it on one page. What it calls, in order:
+- `inputs`: what a person gives, made exact: files, times, a project
+- `records`: a file's bytes as lines and records; `read_file`: one file as turns, from where it was left
+- `scan_worker`: what a process does with a file; `scan`: all files into the store; `pool`: the processes
+- `privacy`: the one way from kept turns to anybody: whose words they are, redacted or withheld
+- `judge_stream`: what a process does with a stream; `judgement`: facts and judgements of some turns
+- `models`: a model's answers, from the store or anew; `cost`: what they cost
+- `scoring_run`: one scoring of a store, step by step
+- `rework`: what became of lines; `repositories`: where
+
+And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
+`quality` (how well they were run), `egress` (what would be sent), `doctor` (what may be amiss), `langfusing`.
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`
 does anything wait, retry or run at the same time.

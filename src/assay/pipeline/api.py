@@ -8,13 +8,13 @@ from pathlib import Path
 from assay.config import Config, load, zone
 from assay.errors import BadInput
 from assay.llm import Question
-from assay.pipeline import given
+from assay.pipeline import inputs
 from assay.pipeline import quality as judging
-from assay.pipeline.asking import Asker, Manner, desk
-from assay.pipeline.judging import is_known
-from assay.pipeline.running import Choice
+from assay.pipeline.cost import measure_question
+from assay.pipeline.judgement import check_judge
+from assay.pipeline.models import AskOptions, ModelClient, open_models
 from assay.pipeline.score import open_run, read_transcripts, score_run
-from assay.pipeline.spending import size
+from assay.pipeline.scoring_run import Selection
 from assay.scores import profiles
 from assay.scores.report import Report
 from assay.stores import Store, open_store, pick_store_url
@@ -55,32 +55,32 @@ def score(  # noqa: PLR0913  a choice each, all by name
     """
     config = load(
         os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone, as_of=as_of,
-        rework_repos=None if repos is None else [*map(str, listed(repos))], model_name=model, model_max_cost=max_cost,
+        rework_repos=None if repos is None else [*map(str, to_paths(repos))], model_name=model, model_max_cost=max_cost,
     )  # fmt: skip
-    is_known(config.judge)
-    choice = Choice(
-        since=given.moment(since, "since", zone(config)),
-        until=given.moment(until, "until", zone(config)),
-        project=given.project(project),
+    check_judge(config.judge)
+    choice = Selection(
+        since=inputs.parse_time(since, "since", zone(config)),
+        until=inputs.parse_time(until, "until", zone(config)),
+        project=inputs.parse_project(project),
     )
-    return score_paths(listed(paths), config, choice, jobs, may_ask)
+    return score_paths(to_paths(paths), config, choice, jobs, may_ask)
 
 
-def score_paths(paths: Sequence[Path], config: Config, choice: Choice, jobs: int, may_ask: bool) -> Report:
+def score_paths(paths: Sequence[Path], config: Config, choice: Selection, jobs: int, may_ask: bool) -> Report:
     """Bring the store up to date with the paths, or with the usual places, and report."""
     with (
         read_transcripts(paths, config, jobs) as found,
-        closing(desk(found.store, config, os.environ, Manner(only_kept=not may_ask))) as models,
+        closing(open_models(found.store, config, os.environ, AskOptions(only_kept=not may_ask))) as models,
         open_run(found.store, config, found.changes.roots, selection=choice, jobs=jobs, models=models) as run,
     ):
         if models.asker and not may_ask:
-            refuse(models.asker, (one.question for one in run.rehearsed()))
+            refuse_asking(models.asker, (one.question for one in run.rehearsed()))
         return score_run(run, found.changes.unreadable).report
 
 
-def refuse(asker: Asker, questions: Iterable[Question]) -> None:
+def refuse_asking(asker: ModelClient, questions: Iterable[Question]) -> None:
     """Say what would be asked, where anything would be."""
-    found = asker.estimate([size(one) for one in questions])
+    found = asker.estimate([measure_question(one) for one in questions])
     if found.questions:
         raise BadInput(
             f"this would ask {found.model} at {found.where} {found.questions} questions, about {found.input} tokens; "
@@ -88,7 +88,7 @@ def refuse(asker: Asker, questions: Iterable[Question]) -> None:
         )
 
 
-def listed(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:
+def to_paths(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:
     """One path, or several, or none."""
     if paths is None:
         return []
@@ -124,18 +124,18 @@ def quality(
     config = load(
         os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, model_name=model, model_max_cost=max_cost
     )
-    is_known(config.judge)
+    check_judge(config.judge)
     opened = open_store(pick_store_url(config.store, os.environ))
     try:
-        subject = the_one(opened, config, session if isinstance(session, str) else session.id)
-        return quality_of(opened, subject, wanted, judging.for_quality(config), may_ask)
+        subject = find_subject(opened, config, session if isinstance(session, str) else session.id)
+        return judge_subject(opened, subject, wanted, judging.pick_quality_model(config), may_ask)
     finally:
         opened.close()
 
 
-def the_one(store: Store, config: Config, id: str) -> judging.Subject:
+def find_subject(store: Store, config: Config, id: str) -> judging.Subject:
     """The one session whose id is this, or begins so."""
-    some = judging.subjects(store, config, None, Choice(), [id.lower()]) if id else []
+    some = judging.list_subjects(store, config, None, Selection(), [id.lower()]) if id else []
     found = [one for one in some if one.session.id == id] or some
     if not found:
         raise BadInput(f"no session begins with {id!r}; assay.score lists those of a store in its report")
@@ -145,9 +145,9 @@ def the_one(store: Store, config: Config, id: str) -> judging.Subject:
     return found[0]
 
 
-def quality_of(store: Store, subject: judging.Subject, profile: Profile, config: Config, may_ask: bool) -> Quality:
+def judge_subject(store: Store, subject: judging.Subject, profile: Profile, config: Config, may_ask: bool) -> Quality:
     """What the judge that is set says, a model only where it may be asked."""
-    with closing(desk(store, config, os.environ, Manner(only_kept=not may_ask))) as asked:
+    with closing(open_models(store, config, os.environ, AskOptions(only_kept=not may_ask))) as asked:
         if asked.asker and not may_ask:
-            refuse(asked.asker, judging.would_ask([subject], profile, config, asked))
-        return judging.judged([subject], profile, config, asked)[0]
+            refuse_asking(asked.asker, judging.list_questions([subject], profile, config, asked))
+        return judging.judge_quality([subject], profile, config, asked)[0]

@@ -9,11 +9,11 @@ import msgspec
 from assay.config import Config
 from assay.llm import Backend
 from assay.llm.egress import EgressRequest, Estimate
-from assay.pipeline.asking import Asker, Desk, Manner, connect
-from assay.pipeline.cutting import Wanted
-from assay.pipeline.running import Choice
+from assay.pipeline.cost import measure_question
+from assay.pipeline.judge_stream import PendingQuestion
+from assay.pipeline.models import AskOptions, ModelAccess, ModelClient, connect_model
 from assay.pipeline.score import open_run
-from assay.pipeline.spending import size
+from assay.pipeline.scoring_run import Selection
 from assay.stores import Store
 
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+?)(?:-\d+)?\]")
@@ -21,29 +21,31 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 NO_KEY = "not-set"
 
 
-def reach(config: Config, env: dict[str, str]) -> Backend:
+def connect_without_key(config: Config, env: dict[str, str]) -> Backend:
     """The way to the model, also for somebody who has no key yet: nothing is sent."""
-    return connect(config, env | {name: env.get(name) or NO_KEY for name in KEYS})
+    return connect_model(config, env | {name: env.get(name) or NO_KEY for name in KEYS})
 
 
-def egress(
-    store: Store, roots: Sequence[str], config: Config, jobs: int, model: Backend, choice: Choice
+def list_egress(
+    store: Store, roots: Sequence[str], config: Config, jobs: int, model: Backend, choice: Selection
 ) -> tuple[Estimate, list[EgressRequest]]:
     """What a run would ask of a model."""
-    asker = Asker(store, config, model, Manner(only_kept=True))
+    asker = ModelClient(store, config, model, AskOptions(only_kept=True))
     try:
-        with open_run(store, config, roots, selection=choice, jobs=jobs, models=Desk(asker=asker)) as run:
+        with open_run(store, config, roots, selection=choice, jobs=jobs, models=ModelAccess(asker=asker)) as run:
             wanted = list(run.rehearsed())
         known = set(asker.known([one.question.key for one in wanted]))
-        return asker.estimate([size(one.question) for one in wanted]), list(leaving(wanted, model, known))
+        return asker.estimate([measure_question(one.question) for one in wanted]), list(
+            list_leaving(wanted, model, known)
+        )
     finally:
         asker.close()
 
 
-def leaving(wanted: Sequence[Wanted], model: Backend, known: set[str]) -> Iterator[EgressRequest]:
+def list_leaving(wanted: Sequence[PendingQuestion], model: Backend, known: set[str]) -> Iterator[EgressRequest]:
     """Questions as they would go out."""
     for one in wanted:
-        question, sized = one.question, size(one.question)
+        question, sized = one.question, measure_question(one.question)
         words = (question.system, question.material, question.task)
         yield EgressRequest(
             to=model.where,

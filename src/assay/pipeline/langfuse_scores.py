@@ -24,11 +24,10 @@ from assay.langfuse import (
     find_trace_targets,
     push_scores,
 )
-from assay.pipeline.asking import ONLY_KEPT
-from assay.pipeline.given import present
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.models import ONLY_KEPT
+from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_withheld, find_named_tenant
 from assay.pipeline.quality import Subject
-from assay.pipeline.reading import rules
-from assay.pipeline.tenants import OPTED_OUT, named, withheld
 from assay.sessions.redaction import Redactor
 from assay.types import Clean, Session
 from assay.types.quality import Profile, Quality
@@ -42,12 +41,14 @@ WITHOUT_MODEL = "--judge offline scores it without a model"
 
 def build_redactor(config: Config) -> Callable[[str], Clean]:
     """All words on their way out go through one for each session: what stands in others makes no difference."""
-    return Redactor(rules(config, present(config)).options).text
+    return Redactor(build_rules(config, pick_report_time(config)).options).text
 
 
 def explain_silence(session: Session, config: Config) -> str:
     """Why nothing of a session may leave; nothing where it may."""
-    why = withheld(named(config.tenants, session.tenant), session.ended_at, present(config))
+    why = explain_withheld(
+        find_named_tenant(config.tenants, session.tenant), session.ended_at, pick_report_time(config)
+    )
     is_silent = why or session.judge_status == "opted_out"
     return f"nothing of its tenant leaves: {why or OPTED_OUT}" if is_silent else ""
 

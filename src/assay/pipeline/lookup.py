@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from assay.config import Config
-from assay.pipeline import reading
-from assay.pipeline.cutting import turns_in
-from assay.pipeline.given import present
+from assay.pipeline import privacy
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.judge_stream import list_turns_in
 from assay.pipeline.score import open_run
 from assay.sessions.linking import Linked
 from assay.stores import Store
@@ -28,7 +28,7 @@ def select_sessions(store: Store, config: Config, is_wanted: Callable[[Linked], 
     with open_run(store, config) as run:
         run.bring_up_to_date()
         found = run.sessions([one for one in run.linked() if is_wanted(one)])
-        return [reading.session(one, run.terms.reading) for one in found]
+        return [privacy.redact_session(one, run.terms.reading) for one in found]
 
 
 def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:
@@ -38,15 +38,15 @@ def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:
 
 def read_placed_turns(store: Store, config: Config, session: Session) -> list[tuple[Segment, int, Turn]]:
     """The turns of a session, each with its segment and its number in the stream."""
-    rules = reading.rules(config, present(config))
+    rules = privacy.build_rules(config, pick_report_time(config))
     segments = store.sessions.find_segments([session.id, *(join.id for join in session.merged_from)])
     files = store.transcripts.list_stream_files({(one.agent, one.stream) for one in segments})
     streams = {
-        (one.agent, one.id): reading.readable(kept, rules).stream
+        (one.agent, one.id): privacy.redact_stream(kept, rules).stream
         for one, kept in zip(files, store.transcripts.load_pieces(files), strict=True)
     }
     return [
         (segment, n, turn)
         for segment in segments
-        for n, turn in enumerate(turns_in(streams[segment.agent, segment.stream], segment), segment.first)
+        for n, turn in enumerate(list_turns_in(streams[segment.agent, segment.stream], segment), segment.first)
     ]

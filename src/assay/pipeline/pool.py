@@ -27,7 +27,7 @@ def ignore_progress(_done: int, _total: int) -> None:
     """Nobody watches."""
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -82,10 +82,10 @@ def live_with_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=leave_after, args=(parent,), daemon=True).start()
+        threading.Thread(target=exit_after, args=(parent,), daemon=True).start()
 
 
-def leave_after(parent: multiprocessing.process.BaseProcess) -> None:
+def exit_after(parent: multiprocessing.process.BaseProcess) -> None:
     """End this process once its parent is gone."""
     parent.join()
     os._exit(1)

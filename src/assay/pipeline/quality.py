@@ -18,17 +18,16 @@ from assay.judges.offline import quality as offline
 from assay.judges.offline import rubric as offline_rubric
 from assay.llm import Backend, Question, QuestionResult
 from assay.llm.egress import EgressRequest, Estimate
-from assay.pipeline import reading
-from assay.pipeline.asking import Asker, Desk, Manner
-from assay.pipeline.cutting import OFFLINE, Wanted
-from assay.pipeline.egress import leaving
-from assay.pipeline.given import present
+from assay.pipeline import privacy
+from assay.pipeline.cost import measure_question
+from assay.pipeline.egress import list_leaving
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.judge_stream import OFFLINE, PendingQuestion
 from assay.pipeline.lookup import read_turns
-from assay.pipeline.reading import rules
-from assay.pipeline.running import UNANSWERED, Choice
+from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
+from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, explain_withheld, find_named_tenant
 from assay.pipeline.score import open_run
-from assay.pipeline.spending import size
-from assay.pipeline.tenants import OPTED_OUT, forbidden, named, withheld
+from assay.pipeline.scoring_run import UNANSWERED, Selection
 from assay.scores import profiles
 from assay.scores.quality import Judge, Judged, quality
 from assay.sessions import rendering
@@ -61,63 +60,69 @@ class Subject(Struct, frozen=True, kw_only=True):
     """Somebody asked for this very session: it is judged though it is trivial."""
 
 
-def subjects(
-    store: Store, config: Config, roots: Sequence[str] | None, choice: Choice, ids: Sequence[str] = ()
+def list_subjects(
+    store: Store, config: Config, roots: Sequence[str] | None, choice: Selection, ids: Sequence[str] = ()
 ) -> list[Subject]:
     """The sessions that are wanted, all or those whose ids begin so, as they were judged last."""
     with open_run(store, config, roots) as run:
         run.bring_up_to_date()
-        linked = [one for one in run.linked() if choice.takes(one) and is_called(one, ids)]
-        found = [reading.session(one, run.terms.reading) for one in run.sessions(linked)]
+        linked = [one for one in run.linked() if choice.takes(one) and has_id(one, ids)]
+        found = [privacy.redact_session(one, run.terms.reading) for one in run.sessions(linked)]
     return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 
-def is_called(linked: Linked, ids: Sequence[str]) -> bool:
+def has_id(linked: Linked, ids: Sequence[str]) -> bool:
     return not ids or any(linked.segments[0].id.startswith(one) for one in ids)
 
 
-def would_ask(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> Iterator[Question]:
+def list_questions(
+    subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess
+) -> Iterator[Question]:
     """Every question that judging these would take, as far as it is known without asking anything."""
     if desk.asker:
-        yield from (one.question for one in wanted(subjects, profile, config, desk.asker))
+        yield from (one.question for one in list_pending(subjects, profile, config, desk.asker))
 
 
-def wanted(subjects: Sequence[Subject], profile: Profile, config: Config, asker: Asker) -> Iterator[Wanted]:
+def list_pending(
+    subjects: Sequence[Subject], profile: Profile, config: Config, asker: ModelClient
+) -> Iterator[PendingQuestion]:
     """The same, each with the session it is about."""
     for one in subjects:
-        for piece in pieces_for(one, profile, config, asker, may_count=False):
-            yield Wanted(about=one.session.id, project=one.session.project, question=piece.question)
+        for piece in build_pieces_for(one, profile, config, asker, may_count=False):
+            yield PendingQuestion(about=one.session.id, project=one.session.project, question=piece.question)
 
 
-def egress(
+def list_egress(
     store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Backend
 ) -> tuple[Estimate, list[EgressRequest]]:
     """What judging these would send to a model, word for word; nothing is sent."""
-    asker = Asker(store, config, model, Manner(only_kept=True))
+    asker = ModelClient(store, config, model, AskOptions(only_kept=True))
     with closing(asker):
-        found = list(wanted(subjects, profile, config, asker))
+        found = list(list_pending(subjects, profile, config, asker))
         known = set(asker.known([one.question.key for one in found]))
-        return asker.estimate([size(one.question) for one in found]), list(leaving(found, model, known))
+        return asker.estimate([measure_question(one.question) for one in found]), list(
+            list_leaving(found, model, known)
+        )
 
 
-def judged(subjects: Sequence[Subject], profile: Profile, config: Config, desk: Desk) -> list[Quality]:
+def judge_quality(subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess) -> list[Quality]:
     """The quality of each session, by whom the desk asks; what that one says is redacted too."""
-    told = partial(reading.tellable, rules=rules(config, present(config)))
+    told = partial(privacy.redact_struct, rules=build_rules(config, pick_report_time(config)))
     if desk.asker is None:
-        return [told(judged_offline(one, profile, config, desk.instead)) for one in subjects]
-    return [told(one) for one in by_model(subjects, profile, config, desk.asker)]
+        return [told(judge_offline(one, profile, config, desk.instead)) for one in subjects]
+    return [told(one) for one in judge_by_model(subjects, profile, config, desk.asker)]
 
 
-def for_quality(config: Config) -> Config:
+def pick_quality_model(config: Config) -> Config:
     """The settings with the model that quality takes."""
     name = config.model.name or MODELS.get(config.judge, "")
     return replace(config, model=replace(config.model, name=name))
 
 
-def unjudged(subject: Subject, config: Config) -> str:
+def explain_unjudged(subject: Subject, config: Config) -> str:
     """Why nobody judges a session; nothing where somebody does."""
     one = subject.session
-    if why := withheld(named(config.tenants, one.tenant), one.ended_at, present(config)):
+    if why := explain_withheld(find_named_tenant(config.tenants, one.tenant), one.ended_at, pick_report_time(config)):
         return why
     if one.judge_status == "opted_out":
         return OPTED_OUT
@@ -128,19 +133,19 @@ def unjudged(subject: Subject, config: Config) -> str:
 # --- offline ------------------------------------------------------------------------------------
 
 
-def judged_offline(subject: Subject, profile: Profile, config: Config, why: str = "") -> Quality:
+def judge_offline(subject: Subject, profile: Profile, config: Config, why: str = "") -> Quality:
     """By signals alone."""
-    if silence := unjudged(subject, config):
-        return silent(subject, profile, silence)
+    if silence := explain_unjudged(subject, config):
+        return leave_ungraded(subject, profile, silence)
     turns = subject.read()
-    rubric, outcome = by_offline(turns)
+    rubric, outcome = judge_goal(turns)
     dimensions = offline.judge_quality(turns, profile, rubric, outcome)
     judge = Judge(name=OFFLINE, versions={"quality": offline.hash_version()})
     found = quality(subject.session.id, profile, [Judged(dimensions=dimensions, own_tokens=1)], judge)
     return replace(found, fallback=why or None)
 
 
-def by_offline(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJudgement | None]:
+def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJudgement | None]:
     """What the offline judge says of goal and outcome."""
     rubric = offline_rubric(turns)
     if rubric.intent is None:
@@ -152,7 +157,7 @@ def by_offline(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
 NOBODY = Judge(name="nobody", versions={})
 
 
-def silent(subject: Subject, profile: Profile, why: str, judge: Judge = NOBODY, chunks: int = 1) -> Quality:
+def leave_ungraded(subject: Subject, profile: Profile, why: str, judge: Judge = NOBODY, chunks: int = 1) -> Quality:
     """Every dimension ungraded, and why."""
     none = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
     said = Judged(dimensions={one.name: none for one in profile.dimensions}, own_tokens=1)
@@ -162,7 +167,7 @@ def silent(subject: Subject, profile: Profile, why: str, judge: Judge = NOBODY, 
 # --- what a model is asked ----------------------------------------------------------------------
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class QualityPiece(Struct, frozen=True, kw_only=True):
     """What a model is shown of a session, and asked about it."""
 
     question: Question
@@ -172,7 +177,7 @@ class Piece(Struct, frozen=True, kw_only=True):
     own_tokens: int
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class PieceTerms(Struct, frozen=True, kw_only=True):
     """What all pieces of a session are made by."""
 
     profile: Profile
@@ -186,51 +191,55 @@ class Terms(Struct, frozen=True, kw_only=True):
         return int(tokens / self.ratio)
 
 
-def pieces_for(
-    subject: Subject, profile: Profile, config: Config, asker: Asker, *, may_count: bool = True
-) -> list[Piece]:
+def build_pieces_for(
+    subject: Subject, profile: Profile, config: Config, asker: ModelClient, *, may_count: bool = True
+) -> list[QualityPiece]:
     """What a model would be asked about a session; nothing where it may not be shown it."""
-    if unjudged(subject, config) or not_allowed(subject, config, asker):
+    if explain_unjudged(subject, config) or explain_not_allowed(subject, config, asker):
         return []
     turns = subject.read()
     if not any(turn.prompt or turn.replies or turn.calls for turn in turns):
         return []
-    terms = Terms(profile=profile, model=asker.model.model, redactor=Redactor(rules(config, present(config)).options))
-    return pieces(turns, replace(terms, ratio=ratio(turns, terms, asker, may_count=may_count)))
+    terms = PieceTerms(
+        profile=profile,
+        model=asker.model.model,
+        redactor=Redactor(build_rules(config, pick_report_time(config)).options),
+    )
+    return build_pieces(turns, replace(terms, ratio=measure_ratio(turns, terms, asker, may_count=may_count)))
 
 
-def not_allowed(subject: Subject, config: Config, asker: Asker) -> str:
+def explain_not_allowed(subject: Subject, config: Config, asker: ModelClient) -> str:
     """Why this model may not be asked about a session: its tenant says so."""
     name = subject.session.tenant
-    return forbidden(named(config.tenants, name), name, asker.model.backend, asker.model.model)
+    return explain_forbidden(find_named_tenant(config.tenants, name), name, asker.model.backend, asker.model.model)
 
 
-def pieces(turns: Sequence[Turn], terms: Terms) -> list[Piece]:
+def build_pieces(turns: Sequence[Turn], terms: PieceTerms) -> list[QualityPiece]:
     """A question for each chunk."""
-    chunks = chunked(turns, terms.ratio)
-    return [piece(turns, one, (n, len(chunks)), terms) for n, one in enumerate(chunks, 1)]
+    chunks = split_chunks(turns, terms.ratio)
+    return [build_piece(turns, one, (n, len(chunks)), terms) for n, one in enumerate(chunks, 1)]
 
 
-def chunked(turns: Sequence[Turn], ratio: float = 1.0) -> list[Chunk]:
+def split_chunks(turns: Sequence[Turn], ratio: float = 1.0) -> list[Chunk]:
     """The session in chunks by tokens."""
     task = task_of(turns)
-    sizes = [round(size_of(turn) * ratio) for turn in turns]
-    return chunk(sizes, task=round(size_of(Turn(prompt=task)) * ratio) if task else 0)
+    sizes = [round(count_turn_tokens(turn) * ratio) for turn in turns]
+    return chunk(sizes, task=round(count_turn_tokens(Turn(prompt=task)) * ratio) if task else 0)
 
 
-def size_of(turn: Turn) -> int:
+def count_turn_tokens(turn: Turn) -> int:
     """Tokens of a turn as a model would be shown it, were it shown in full."""
     return rendering.estimate(rendering.session([turn], None, PLENTY))
 
 
-def piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: Terms) -> Piece:
+def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: PieceTerms) -> QualityPiece:
     """What is asked of one chunk; one that does not hold the session's first prompt is told it."""
     shown = list(turns[one.first : one.last + 1])
     places = list(range(one.first + 1, one.last + 2))
     if one.shortened is not None and one.room is not None:
         n = one.shortened - one.first
-        shown[n] = shorten(shown[n], terms.ours(one.room), size_of)
-    first = first_asked(turns)
+        shown[n] = shorten(shown[n], terms.ours(one.room), count_turn_tokens)
+    first = find_first_request(turns)
     if is_told := one.has_task and first is not None and first < one.first:
         shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
         places.insert(0, first + 1)
@@ -241,17 +250,17 @@ def piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: Terms) 
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
     material = terms.redactor.text(rendering.session(shown, None, room))
-    found = asked.build_question(terms.model, asks, material, signals_told(shown))
-    return Piece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
+    found = asked.build_question(terms.model, asks, material, format_signals(shown))
+    return QualityPiece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
 
 
-def first_asked(turns: Sequence[Turn]) -> int | None:
+def find_first_request(turns: Sequence[Turn]) -> int | None:
     """Index of the turn with the session's first request."""
     task = task_of(turns)
     return next((n for n, turn in enumerate(turns) if turn.prompt is task), None) if task else None
 
 
-def signals_told(turns: Sequence[Turn]) -> str:
+def format_signals(turns: Sequence[Turn]) -> str:
     """The auto-signals in numbers: no word of a transcript."""
     found = signals_of(turns).signals
     lines = [
@@ -263,17 +272,17 @@ def signals_told(turns: Sequence[Turn]) -> str:
     return "\n".join(lines) or "- none"
 
 
-def ratio(turns: Sequence[Turn], terms: Terms, asker: Asker, *, may_count: bool) -> float:
+def measure_ratio(turns: Sequence[Turn], terms: PieceTerms, asker: ModelClient, *, may_count: bool) -> float:
     """How many tokens the service counts for one of ours, where that decides whether a session is cut."""
-    ours = sum(map(size_of, turns))
+    ours = sum(map(count_turn_tokens, turns))
     if ours < NEAR * WHOLE:
         return 1.0
     text = terms.redactor.text(rendering.session(turns, None, PLENTY))
-    exact = counted(text, asker, may_count=may_count)
+    exact = count_tokens(text, asker, may_count=may_count)
     return exact / rendering.estimate(text) if exact else 1.0
 
 
-def counted(text: Clean, asker: Asker, *, may_count: bool) -> int | None:
+def count_tokens(text: Clean, asker: ModelClient, *, may_count: bool) -> int | None:
     """Tokens as the service counts them, kept: another count would be other chunks, and other questions."""
     key = sha256("\0".join((COUNT, asker.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
     kept = asker.store.answers.load_answers([key])
@@ -290,34 +299,36 @@ def counted(text: Clean, asker: Asker, *, may_count: bool) -> int | None:
 # --- what a model says --------------------------------------------------------------------------
 
 
-def by_model(subjects: Sequence[Subject], profile: Profile, config: Config, asker: Asker) -> Iterator[Quality]:
+def judge_by_model(
+    subjects: Sequence[Subject], profile: Profile, config: Config, asker: ModelClient
+) -> Iterator[Quality]:
     """Every session, in portions, the questions of each asked at once."""
     most = BATCHED if asker.manner.batch else PORTION
     for start in range(0, len(subjects), most):
         some = subjects[start : start + most]
-        made = [pieces_for(one, profile, config, asker) for one in some]
+        made = [build_pieces_for(one, profile, config, asker) for one in some]
         answers = asker.answers([one.question for each in made for one in each])
         for subject, each in zip(some, made, strict=True):
             if each:
-                yield judged_by_model(subject, profile, config, each, (answers, asker))
+                yield judge_pieces(subject, profile, config, each, (answers, asker))
             else:
-                yield unasked(subject, profile, config, asker)
+                yield judge_unasked(subject, profile, config, asker)
 
 
-def unasked(subject: Subject, profile: Profile, config: Config, asker: Asker) -> Quality:
+def judge_unasked(subject: Subject, profile: Profile, config: Config, asker: ModelClient) -> Quality:
     """A session about which no model was asked: nothing may be seen, or nothing can."""
-    why = unjudged(subject, config)
-    if not why and (instead := not_allowed(subject, config, asker)):
-        return judged_offline(subject, profile, config, instead)
-    return silent(subject, profile, why or NO_WORDS)
+    why = explain_unjudged(subject, config)
+    if not why and (instead := explain_not_allowed(subject, config, asker)):
+        return judge_offline(subject, profile, config, instead)
+    return leave_ungraded(subject, profile, why or NO_WORDS)
 
 
-def judged_by_model(
+def judge_pieces(
     subject: Subject,
     profile: Profile,
     config: Config,
-    made: Sequence[Piece],
-    said: tuple[dict[str, QuestionResult], Asker],
+    made: Sequence[QualityPiece],
+    said: tuple[dict[str, QuestionResult], ModelClient],
 ) -> Quality:
     """What a model says of a session's chunks; where an answer is missing, the offline judge has to do.
 
@@ -325,7 +336,7 @@ def judged_by_model(
     """
     answers, asker = said
     if any(one.question.key not in answers for one in made):
-        return judged_offline(subject, profile, config, asker.closed or UNANSWERED)
+        return judge_offline(subject, profile, config, asker.closed or UNANSWERED)
     judge = Judge(name=asker.model.backend, versions={"quality": made[0].question.version})
     chunks: list[Judged] = []
     for n, one in enumerate(made, 1):
@@ -333,6 +344,6 @@ def judged_by_model(
             dimensions = asked.read_dimensions(answers[one.question.key], profile, one.turns, one.places)
         except JudgeError as error:
             why = f"chunk {n} of {len(made)}: {error}" if len(made) > 1 else str(error)
-            return silent(subject, profile, why, judge, len(made))
+            return leave_ungraded(subject, profile, why, judge, len(made))
         chunks.append(Judged(dimensions=dimensions, own_tokens=one.own_tokens))
     return quality(subject.session.id, profile, chunks, judge)

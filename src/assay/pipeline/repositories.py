@@ -21,7 +21,7 @@ MOST_SILENT = 3
 TOO_SILENT = "git gave no answer in several repositories; this one was not asked"
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class RepositoryQuery(Struct, frozen=True, kw_only=True):
     """What is known of a session whose repository is looked for."""
 
     folder: str
@@ -29,7 +29,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     commits: tuple[str, ...]
 
 
-class Place:
+class KnownRepository:
     """A repository, and what helps to find its files in transcripts."""
 
     def __init__(self, repo: Repo, name: str) -> None:
@@ -68,7 +68,7 @@ class Place:
         answers = self.repo.run("cat-file", "--batch-check", given=asked).stdout.decode("ascii", "replace").splitlines()
         self.commits |= {one: " commit " in answer for one, answer in zip(new, answers, strict=False)}
 
-    def fits(self, asked: Asked) -> tuple[int, int, int, int]:
+    def fits(self, asked: RepositoryQuery) -> tuple[int, int, int, int]:
         """How well a session fits in here: its commits, its folder, the folder's name, its files."""
         named = os.path.basename(self.name.removesuffix("/.git").removesuffix(".git"))
         return (
@@ -78,7 +78,7 @@ class Place:
             sum(bool(beginning(path, self.known)) for path in asked.paths),
         )
 
-    def paths(self, asked: Asked) -> dict[str, str]:
+    def paths(self, asked: RepositoryQuery) -> dict[str, str]:
         """The files of a session as this repository has them; those that lie elsewhere are left out."""
         first = sorted(self.tops)
         if asked.folder and not any(inside(f"{asked.folder}/x", top) for top in first):
@@ -92,9 +92,9 @@ class Repositories:
     """Opens each repository once, and never breaks a run: what can't be opened is told as a reason."""
 
     def __init__(self, given: Sequence[str]) -> None:
-        self.places: dict[str, Place] = {}
-        self.by_folder: dict[str, Place | str] = {}
-        self.given: list[Place] = []
+        self.places: dict[str, KnownRepository] = {}
+        self.by_folder: dict[str, KnownRepository | str] = {}
+        self.given: list[KnownRepository] = []
         self.troubles: list[str] = []
         """Why a repository that was given can't be read."""
         self.silent: dict[str, str] = {}
@@ -113,7 +113,7 @@ class Repositories:
         for place in self.places.values():
             place.repo.close()
 
-    def expect(self, asked: Iterable[Asked]) -> None:
+    def expect(self, asked: Iterable[RepositoryQuery]) -> None:
         """Look up the commits and files of all sessions in the repositories that were given."""
         ids = {one for session in asked for one in session.commits} if self.given else set()
         for place in list(self.given):
@@ -124,7 +124,7 @@ class Repositories:
                 self.given.remove(place)
                 self.troubles.append(str(error))
 
-    def of(self, asked: Asked) -> Place | str:
+    def of(self, asked: RepositoryQuery) -> KnownRepository | str:
         """The repository of a session, or why there is none."""
         fits = [(place.fits(asked), -n) for n, place in enumerate(self.given)]
         best, n = max(fits, default=((0, 0, 0, 0), 0))
@@ -137,7 +137,7 @@ class Repositories:
             return self.given[-n]
         return "; ".join(self.troubles) if isinstance(found, str) and self.troubles else found
 
-    def around(self, folder: str) -> Place | str:
+    def around(self, folder: str) -> KnownRepository | str:
         """The repository that a folder lies in."""
         if not folder:
             return NOT_KNOWN
@@ -145,7 +145,7 @@ class Repositories:
             return NOT_HERE
         return self.opened(os.path.realpath(folder))
 
-    def opened(self, folder: str, *, is_named: bool = False) -> Place | str:
+    def opened(self, folder: str, *, is_named: bool = False) -> KnownRepository | str:
         """The repository at a folder or around it; work trees of one share it."""
         try:
             home = find_repository(Path(folder), may_be_bare=is_named)
@@ -159,7 +159,7 @@ class Repositories:
         except (BadInput, OSError) as error:
             return str(error)
 
-    def placed(self, folder: Path, *, is_named: bool) -> Place | str:
+    def placed(self, folder: Path, *, is_named: bool) -> KnownRepository | str:
         repo = open_repo(folder, may_be_bare=is_named)
         if repo is None:
             return NO_REPOSITORY
@@ -168,7 +168,7 @@ class Repositories:
             self.places[name].tops.add(str(repo.root))
             repo.close()
         elif repo.tip:
-            self.places[name] = Place(repo, name)
+            self.places[name] = KnownRepository(repo, name)
         else:
             repo.close()
             return EMPTY

@@ -8,14 +8,14 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from assay.errors import RunStopped
-from assay.pipeline import work
-from assay.pipeline.discover import File, Found
+from assay.pipeline.inputs import File, FoundFiles
 from assay.pipeline.pool import Pool, Progress
-from assay.pipeline.work import Joining, Task, Unreadable
+from assay.pipeline.read_file import build_version
+from assay.pipeline.scan_worker import ReadTask, UnreadableFile, establish_stream_facts, read_task, settle_stream
 from assay.plugins import list_names
 from assay.scores.report import Skips
-from assay.stores import SettledStream, Store, StreamFiles, StreamName
-from assay.types import Known, Scanned
+from assay.stores import SettledStream, Store
+from assay.types import FileState, Known
 
 ALONE_BYTES = 8 << 20
 """Less than this is read faster than processes are started."""
@@ -39,28 +39,28 @@ class Changes(Struct, frozen=True, kw_only=True):
     """Files and folders that could not be opened, and why."""
 
 
-def scan(store: Store, found: Found, jobs: int, progress: Progress, *, with_facts: bool = True) -> Changes:
+def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with_facts: bool = True) -> Changes:
     """Read new and changed files, note vanished ones, settle the streams they belong to.
 
     Scoring establishes the facts of sessions, so those of whole streams are left until somebody wants to see them.
     """
     known = store.transcripts.find_files(found.roots)
     changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
-    gone = vanished(found, known)
+    gone = find_vanished(found, known)
     back = [known[file.name].id for file in found.files if file.name in known and known[file.name].is_gone]
     bytes_read = 0
     unreadable = list(found.closed)
     pool = Pool(jobs)
     try:
-        for result in read_all(Unread(store, changed, known, with_facts), pool, progress):
-            if isinstance(result, Unreadable):
+        for result in read_files(UnreadFiles(store, changed, known, with_facts), pool, progress):
+            if isinstance(result, UnreadableFile):
                 unreadable.append((result.path, result.why))
             else:
                 bytes_read += result.bytes_read
                 store.transcripts.save_file(result, known.get(result.path))
         store.transcripts.mark_gone(back, gone=False)
         store.transcripts.mark_gone(gone, gone=True)
-        settle_all(store, pool, with_facts)
+        settle_streams(store, pool, with_facts)
         if with_facts:
             establish_facts(store, pool, found.roots)
     except KeyboardInterrupt:
@@ -89,10 +89,10 @@ def is_unchanged(file: File, known: Known | None) -> bool:
     if known.source and known.source not in list_names("sources"):
         return True
     is_same = (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
-    return is_same and known.version == work.version(known.source)
+    return is_same and known.version == build_version(known.source)
 
 
-def vanished(found: Found, known: dict[str, Known]) -> list[int]:
+def find_vanished(found: FoundFiles, known: dict[str, Known]) -> list[int]:
     """Files that were there and are not; those in folders that can't be opened may still be there."""
     there = {file.name for file in found.files}
     closed = tuple(f"{path}/" for path, _ in found.closed)
@@ -101,7 +101,7 @@ def vanished(found: Found, known: dict[str, Known]) -> list[int]:
     ]
 
 
-class Unread(Struct, frozen=True):
+class UnreadFiles(Struct, frozen=True):
     """Files to read, and what the store knows of all that it holds."""
 
     store: Store
@@ -110,35 +110,35 @@ class Unread(Struct, frozen=True):
     with_facts: bool
 
 
-def read_all(unread: Unread, pool: Pool, progress: Progress) -> Iterator[Scanned | Unreadable]:
+def read_files(unread: UnreadFiles, pool: Pool, progress: Progress) -> Iterator[FileState | UnreadableFile]:
     """What reading the files gave, in the order in which they are done."""
     offsets = {path: one.place.offset for path, one in unread.known.items()}
-    sizes = {file.name: new_bytes(file, offsets.get(file.name, 0)) for file in unread.files}
+    sizes = {file.name: count_new_bytes(file, offsets.get(file.name, 0)) for file in unread.files}
     total, done = sum(sizes.values()), 0
     if total > ALONE_BYTES:
         pool.start(len(unread.files))
     progress(0, total)
-    for results in pool.each(batches(unread, sizes), read_batch):
+    for results in pool.each(split_batches(unread, sizes), read_batch):
         for result in results:
             done += sizes[result.path]
             yield result
             progress(done, total)
 
 
-def new_bytes(file: File, offset: int) -> int:
+def count_new_bytes(file: File, offset: int) -> int:
     """About how much there is to read."""
     return file.size - offset if 0 <= offset <= file.size else file.size
 
 
-def batches(unread: Unread, sizes: dict[str, int]) -> Iterator[list[Task]]:
+def split_batches(unread: UnreadFiles, sizes: dict[str, int]) -> Iterator[list[ReadTask]]:
     """Tasks in portions worth handing to a process, the largest files first."""
-    batch: list[Task] = []
+    batch: list[ReadTask] = []
     size = 0
     for file in sorted(unread.files, key=lambda file: (-sizes[file.name], file.name)):
         before = unread.known.get(file.name)
-        grew = before and before.source and before.version == work.version(before.source) and before.place.offset
+        grew = before and before.source and before.version == build_version(before.source) and before.place.offset
         kept = unread.store.transcripts.load_file(before, file.name) if before and grew else None
-        batch.append(Task(path=file.path, name=file.name, before=kept, with_facts=unread.with_facts))
+        batch.append(ReadTask(path=file.path, name=file.name, before=kept, with_facts=unread.with_facts))
         size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
             yield batch
@@ -147,18 +147,18 @@ def batches(unread: Unread, sizes: dict[str, int]) -> Iterator[list[Task]]:
         yield batch
 
 
-def read_batch(tasks: list[Task]) -> list[Scanned | Unreadable]:
-    """What a worker does with a portion."""
-    return [work.read(task) for task in tasks]
+def read_batch(tasks: list[ReadTask]) -> list[FileState | UnreadableFile]:
+    """Read a portion of files, in a worker."""
+    return [read_task(task) for task in tasks]
 
 
-def settle_all(store: Store, pool: Pool, with_facts: bool) -> None:
+def settle_streams(store: Store, pool: Pool, with_facts: bool) -> None:
     """Put all streams together whose files changed, again where another scan kept files meanwhile."""
     while waiting := store.transcripts.list_unsettled():
         joined = [one for one in waiting if not one.is_simple]
         settled = chain(
             (SettledStream(stream=one) for one in waiting if one.is_simple),
-            pool.each((with_files(store, one, with_facts) for one in joined), settle_one),
+            pool.each(((one, store.transcripts.load_pieces([one])[0], with_facts) for one in joined), settle_stream),
         )
         while some := list(islice(settled, SETTLE_AT_ONCE)):
             if not store.transcripts.save_streams(some):
@@ -169,31 +169,8 @@ def establish_facts(store: Store, pool: Pool, roots: Sequence[str] | None, prefi
     """Establish the facts of streams that have none yet: of those below the roots, or whose id begins so."""
     waiting = iter(store.transcripts.list_without_facts(roots, prefix))
     while some := list(islice(waiting, SETTLE_AT_ONCE)):
-        files = (
-            (name, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere))
-            for name in some
-            for kept in [store.transcripts.load_stream(*name)]
-        )
-        store.transcripts.save_facts([*pool.each(files, facts_of)])
-
-
-def facts_of(task: tuple[StreamName, Joining]) -> tuple[StreamName, bytes]:
-    """What a worker does with a stream whose facts are wanted."""
-    name, joining = task
-    return name, work.settle(joining).facts
-
-
-def with_files(store: Store, stream: StreamFiles, with_facts: bool) -> tuple[StreamFiles, Joining]:
-    """A stream with its files."""
-    kept = store.transcripts.load_pieces([stream])[0]
-    return stream, Joining(pieces=kept.pieces, elsewhere=kept.elsewhere, with_facts=with_facts)
-
-
-def settle_one(task: tuple[StreamFiles, Joining]) -> SettledStream:
-    """What a worker does with a stream of several files."""
-    stream, joining = task
-    joined = work.settle(joining)
-    return SettledStream(stream=stream, facts=joined.facts, prompts_at=joined.prompts_at, asked=joined.asked)
+        pieces = ((name, store.transcripts.load_stream(*name)) for name in some)
+        store.transcripts.save_facts([*pool.each(pieces, establish_stream_facts)])
 
 
 def count_skips(store: Store, roots: Sequence[str], unreadable: Sequence[tuple[str, str]]) -> Skips:

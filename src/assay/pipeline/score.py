@@ -14,13 +14,13 @@ from msgspec import Struct
 
 from assay.config import Config, zone
 from assay.errors import BadInput
-from assay.pipeline import reading
-from assay.pipeline.asking import Desk, from_memory
-from assay.pipeline.given import explain_no_transcripts, find_transcripts
-from assay.pipeline.pool import Progress, cores, ignore_progress
-from assay.pipeline.running import ALL, Choice, Run
+from assay.pipeline import privacy
+from assay.pipeline.inputs import explain_no_transcripts, find_transcripts
+from assay.pipeline.models import ModelAccess, open_kept_answers
+from assay.pipeline.pool import Progress, count_cores, ignore_progress
+from assay.pipeline.rework import find_lost, save_told
 from assay.pipeline.scan import Changes, count_skips, scan
-from assay.pipeline.telling import lost, remember
+from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
 from assay.scores.report import Report, report
 from assay.scores.survival import Followed, survival
 from assay.sessions.linking import ledger
@@ -63,7 +63,7 @@ def read_transcripts(
         if not (files.files or paths or may_be_empty or store.transcripts.find_files(files.roots)):
             raise BadInput(explain_no_transcripts())
         began = time.perf_counter()
-        changes = scan(store, files, jobs or cores(), progress, with_facts=with_facts)
+        changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
         yield Transcripts(store, changes, time.perf_counter() - began)
 
 
@@ -73,18 +73,18 @@ def open_run(
     config: Config,
     roots: Sequence[str] | None = None,
     *,
-    selection: Choice = ALL,
+    selection: Selection = ALL,
     jobs: int = 0,
-    models: Desk | None = None,
-) -> Iterator[Run]:
+    models: ModelAccess | None = None,
+) -> Iterator[ScoringRun]:
     """A scoring of the streams below the roots, or of all; without models, what they answered before has to do."""
     with ExitStack() as stack:
-        asked = models or stack.enter_context(closing(from_memory(store, config, os.environ)))
-        yield stack.enter_context(Run(store, roots, config, jobs or cores(), asked, selection))
+        asked = models or stack.enter_context(closing(open_kept_answers(store, config, os.environ)))
+        yield stack.enter_context(ScoringRun(store, roots, config, jobs or count_cores(), asked, selection))
 
 
 def score_run(
-    run: Run,
+    run: ScoringRun,
     unreadable: Sequence[tuple[str, str]] = (),
     progress: Progress = ignore_progress,
     *,
@@ -97,14 +97,14 @@ def score_run(
     sessions, outcome = run.followed(chosen, linked)  # follow
     found = report(  # count
         sessions,
-        reading.entries(ledger(chosen), sessions, run.terms.reading),
+        privacy.redact_entries(ledger(chosen), sessions, run.terms.reading),
         streams=run.count_streams(),
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),
         zone=zone(run.config),
-        followed=Followed(survival=survival(outcome.ages), lost=lost(sessions, outcome)),
+        followed=Followed(survival=survival(outcome.ages), lost=find_lost(sessions, outcome)),
     )
     if remembers:  # tell, so that the next report can say what changed
-        remember(run.store, found.sessions, outcome)
+        save_told(run.store, found.sessions, outcome)
     reused = sum((one.agent, one.id) not in run.fresh for one in sessions)
     return ScoreResult(report=found, judged=run.judged, reused=reused, histories=outcome.histories)

@@ -20,7 +20,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
-from assay.types import Corrected, Known, Part, Scanned, Segment, Summary
+from assay.types import Corrected, FileState, Known, Part, Segment, Summary
 
 StreamName = tuple[str, str]
 """Agent and id of a stream; also of a session, by the id of its first segment."""
@@ -173,10 +173,10 @@ class TranscriptStore(Protocol):
     def find_files(self, roots: Sequence[str]) -> dict[str, Known]:
         """Files that were read before, by path; those that are gone too."""
 
-    def load_file(self, known: Known, path: str) -> Scanned:
+    def load_file(self, known: Known, path: str) -> FileState:
         """All that is stored of a file, to go on reading it."""
 
-    def save_file(self, found: Scanned, before: Known | None) -> bool:
+    def save_file(self, found: FileState, before: Known | None) -> bool:
         """Save what was read of a file: all of it, or what is new where the reading `is_continued`.
 
         `before` is what the reading began with. `False`, and nothing saved, where somebody else saved a reading of

@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 
 from assay import plugins
-from assay.pipeline import judging
+from assay.pipeline import judgement
 from assay.sessions.turns import Builder
 from assay.sources import Source
 from assay.types import Event, Part, Stream, Turn
@@ -95,7 +95,7 @@ def install_plugin(kind: str, name: str, module: str) -> Iterator[None]:
 
 
 def _forget_plugins() -> None:
-    for cached in (plugins.list_names, plugins.load_module, judging.judge, judging.model_backends):
+    for cached in (plugins.list_names, plugins.load_module, judgement.find_judge, judgement.list_model_backends):
         cached.cache_clear()
 
 

@@ -51,7 +51,7 @@ from assay.types.judged import (
     Session,
     Written,
 )
-from assay.types.kept import Known, Place, Scanned, Summary
+from assay.types.kept import FileState, Known, Place, Summary
 from assay.types.turns import Part, Stream, Turn
 from assay.types.value import Clean, Fact, Row, Value, key_of
 
@@ -74,6 +74,7 @@ __all__ = [
     "Fact",
     "Failure",
     "FailureKind",
+    "FileState",
     "Gap",
     "Intent",
     "Join",
@@ -98,7 +99,6 @@ __all__ = [
     "Row",
     "RubricJudgement",
     "Run",
-    "Scanned",
     "Segment",
     "Session",
     "Skipped",

@@ -19,8 +19,8 @@ class Place(Value, frozen=True):
     """The last record that was read had no newline yet."""
 
 
-class Scanned(Value, frozen=True):
-    """What reading a file gave, ready to be kept."""
+class FileState(Value, frozen=True):
+    """All that is known of a file, as it is kept: reading goes on from it."""
 
     path: str
     source: str = ""

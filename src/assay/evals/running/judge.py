@@ -12,7 +12,7 @@ from assay.evals.running import run_folder
 from assay.evals.tasks.task import Task
 from assay.judges.model import trial
 from assay.llm import Question
-from assay.pipeline.asking import Asker, desk
+from assay.pipeline.models import ModelClient, open_models
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering.frame import framed, quoted
 from assay.stores import open_store, pick_store_url
@@ -51,17 +51,17 @@ class RubricJudge:
         self.pool.shutdown()
 
 
-def open_model(config: Config, env: Mapping[str, str]) -> Asker:
+def open_model(config: Config, env: Mapping[str, str]) -> ModelClient:
     """Whom these settings ask; nobody there is an error before anything is spent."""
     store = open_store(pick_store_url(config.store, env))
-    found = desk(store, config, env)
+    found = open_models(store, config, env)
     if found.asker is None:
         store.close()
         raise BadInput(f"{found.instead or 'no model is set'}; --judge offline leaves rubrics unjudged")
     return found.asker
 
 
-def judge_trial(asker: Asker, name: str, task: Task, folder: Path) -> float | None:
+def judge_trial(asker: ModelClient, name: str, task: Task, folder: Path) -> float | None:
     """What a model says of a trial; `None` where it says nothing, and why lies beside it."""
     asked = build_question(asker.model.model, task, folder)
     answer = asker.answers([asked]).get(asked.key)

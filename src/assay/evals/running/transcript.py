@@ -22,7 +22,7 @@ from assay.evals.tasks.config import INSTRUCTIONS
 from assay.evals.tasks.folders import Listing, hash_files, hash_values
 from assay.facts.tokens import TokensSpent
 from assay.facts.tools import Tools
-from assay.pipeline.digest import digest
+from assay.pipeline.read_file import read_file
 from assay.sessions.join import Piece, join
 from assay.types import Turn
 from assay.types.evals import Cost
@@ -104,9 +104,9 @@ def read_turns(files: Sequence[Path]) -> Reading:
     """Transcripts that were taken over, as turns in order."""
     streams: dict[str, list[Piece]] = {}
     for file in files:
-        found = digest(file)
-        if found.source and found.part is not None:
-            streams.setdefault(found.part.stream, []).append((str(file), found.part, found.turns))
+        found = read_file(file)
+        if found.state.source and (part := found.state.part) is not None:
+            streams.setdefault(part.stream, []).append((str(file), part, found.turns))
     if not streams:
         return Reading(turns=None)
     turns = [turn for pieces in streams.values() for turn in join(pieces).turns]

@@ -22,7 +22,7 @@ from assay.stores.sql.database import Database, add_many, split_values
 from assay.stores.sql.schema import files, skips, streams, turns
 from assay.stores.sql.selection import match_files_below, match_names, match_streams, select_stream_files
 from assay.stores.sql.stream_settling import ADD_FACTS, COUNT_UP, FILES, NAME
-from assay.types import Known, Part, Place, Scanned, Skipped, Summary
+from assay.types import FileState, Known, Part, Place, Skipped, Summary
 
 JSON = msgspec.json.Encoder().encode
 PACK = msgspec.msgpack.Encoder().encode
@@ -57,7 +57,7 @@ class SqlTranscripts:
             rows = connection.execute(select(*columns).where(match_files_below(roots))).all()
         return {row.path: build_known(row) for row in rows}
 
-    def load_file(self, known: Known, path: str) -> Scanned:
+    def load_file(self, known: Known, path: str) -> FileState:
         with self.database.reading() as connection:
             row = connection.execute(select(files).where(files.c.id == known.id)).one()
             bodies = connection.execute(
@@ -66,7 +66,7 @@ class SqlTranscripts:
             missed = connection.execute(
                 select(skips.c.line, skips.c.why).where(skips.c.file_id == known.id).order_by(skips.c.line)
             ).all()
-        return Scanned(
+        return FileState(
             path=path,
             source=row.source,
             version=row.version,
@@ -81,7 +81,7 @@ class SqlTranscripts:
             state=row.state,
         )
 
-    def save_file(self, found: Scanned, before: Known | None) -> bool:
+    def save_file(self, found: FileState, before: Known | None) -> bool:
         row = build_file_row(found)
         with self.database.writing() as connection:
             there = connection.execute(FILE_AT, {"path": found.path}).first()
@@ -214,7 +214,7 @@ def is_same(there: Any, before: Known) -> bool:
     return bool(there.offset == place.offset and there.mtime_ns == place.mtime_ns and there.version == before.version)
 
 
-def build_file_row(found: Scanned) -> dict[str, object]:
+def build_file_row(found: FileState) -> dict[str, object]:
     """The columns of a file."""
     part = found.part if found.is_stream else None
     return {
@@ -246,7 +246,7 @@ def build_file_row(found: Scanned) -> dict[str, object]:
     }
 
 
-def save_content(connection: Connection, file_id: int, found: Scanned, *, is_new: bool) -> None:
+def save_content(connection: Connection, file_id: int, found: FileState, *, is_new: bool) -> None:
     """Turns, keys and skips of a file, in place of what was there."""
     if not is_new:
         gone = turns.c.file_id == file_id

@@ -16,26 +16,25 @@ from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
 from assay.llm import QuestionResult
-from assay.pipeline import reading
-from assay.pipeline.asking import NOBODY, ONLY_KEPT, Desk
-from assay.pipeline.cutting import (
+from assay.pipeline import privacy
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.judge_stream import (
     OFFLINE,
+    CutResult,
     CutTask,
-    Cutting,
-    Joining,
-    Parts,
-    Told,
-    Wanted,
-    WholeTask,
+    JoinResult,
+    JoinTask,
+    KnownAnswers,
+    PendingQuestion,
+    SessionParts,
+    build_terms,
     cut_stream,
-    judge_wholes,
-    terms,
+    judge_joined_sessions,
 )
-from assay.pipeline.given import present
-from assay.pipeline.judging import Judged, hashed
+from assay.pipeline.judgement import SessionJudgement, hash_values
+from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
-from assay.pipeline.reworking import Outcome, reworked
-from assay.pipeline.telling import with_rework
+from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
 from assay.scores.prism import counted
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
@@ -43,22 +42,22 @@ from assay.sessions.linking import Linked, link
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
 from assay.types import Corrected, Segment, Session
 
-JUDGED = msgspec.json.Decoder(Judged).decode
+JUDGED = msgspec.json.Decoder(SessionJudgement).decode
 ALONE_BYTES = 8 << 20
 """Transcripts of less are judged faster than processes are started."""
 BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
 ASKED_BYTES = 64 << 20
 """More at once where a model is asked: it answers many questions in the time of one."""
 UNANSWERED = "the model gave no answer"
-ANEW = "anew"
+ALWAYS = "anew"
 
 Answers = dict[str, QuestionResult]
 
-NOTHING = Told()
-GUESSING = Told(guesses=True)
+NO_ANSWERS = KnownAnswers()
+GUESSES = KnownAnswers(guesses=True)
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class Selection(Struct, frozen=True, kw_only=True):
     """Which sessions are wanted; empty is all."""
 
     since: str = ""
@@ -67,17 +66,17 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     def takes(self, linked: Linked) -> bool:
         """Whether a session went on after `since`, began before `until`, and is of the project."""
-        if self.since and ended_at(linked) < self.since:
+        if self.since and find_end(linked) < self.since:
             return False
         if self.until and linked.segments[0].began_at >= self.until:
             return False
-        return not self.project or is_in(linked.segments[0].project, self.project)
+        return not self.project or is_in_project(linked.segments[0].project, self.project)
 
 
-ALL = Choice()
+ALL = Selection()
 
 
-class Run:
+class ScoringRun:
     """One scoring of a store: what every step needs, and what was judged so far."""
 
     def __init__(
@@ -86,14 +85,14 @@ class Run:
         roots: Sequence[str] | None,
         config: Config,
         jobs: int,
-        desk: Desk = NOBODY,
-        choice: Choice = ALL,
+        desk: ModelAccess = NO_MODEL,
+        choice: Selection = ALL,
     ) -> None:
         self.store = store
         self.choice = choice
         self.roots = roots
         self.config = config
-        self.as_of = present(config)
+        self.as_of = pick_report_time(config)
         self.instead = desk.instead
         self.asker = asker = desk.asker
         self.again = asker is not None and asker.manner.again
@@ -101,14 +100,14 @@ class Run:
         self.placed_corrections = self.corrections
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if desk.instead else config
-        self.terms = terms(chosen, splits, self.as_of, asker.asks if asker else None)
+        self.terms = build_terms(chosen, splits, self.as_of, asker.asks if asker else None)
         self.pool = Pool(jobs)
         self.kept: dict[tuple[str, str, int], StoredSegment] = {}
         self.judged = 0
         self.fresh: set[StreamName] = set()
         """Agents and ids of the segments and sessions that were judged."""
 
-    def __enter__(self) -> "Run":
+    def __enter__(self) -> "ScoringRun":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -143,47 +142,49 @@ class Run:
         Where a model is asked, only those that are wanted: what nobody looks at is not paid for.
         """
         wanted = asdict(self.choice) if self.asker else {}
-        found = self.store.sessions.list_uncut(ANEW if self.again else self.terms.cutting, self.roots, **wanted)
+        found = self.store.sessions.list_uncut(ALWAYS if self.again else self.terms.cutting, self.roots, **wanted)
         return [one for one in found if ((one.agent, one.id), one.generation) not in done]
 
-    def batches(self, waiting: Sequence[StreamFiles], told: Told = NOTHING) -> Iterator[list[CutTask]]:
+    def batches(self, waiting: Sequence[StreamFiles], told: KnownAnswers = NO_ANSWERS) -> Iterator[list[CutTask]]:
         """Tasks in portions worth handing to a process, the largest streams first."""
         most_bytes, most = (ASKED_BYTES, self.asker.streams_at_once) if self.asker else (BATCH_BYTES, BATCH_STREAMS)
         batch: list[StreamFiles] = []
         for stream in sorted(waiting, key=lambda one: (-one.size, one.agent, one.id)):
             batch.append(stream)
             if sum(one.size for one in batch) >= most_bytes or len(batch) >= most:
-                yield self.tasks(batch, dict.fromkeys(map(name_of, batch), told))
+                yield self.tasks(batch, dict.fromkeys(map(name_stream, batch), told))
                 batch = []
         if batch:
-            yield self.tasks(batch, dict.fromkeys(map(name_of, batch), told))
+            yield self.tasks(batch, dict.fromkeys(map(name_stream, batch), told))
 
-    def tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, Told]) -> list[CutTask]:
+    def tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, KnownAnswers]) -> list[CutTask]:
         """Streams with their turns, and what is known of them."""
-        known = {} if self.again else self.store.sessions.load_inputs(map(name_of, batch))
+        known = {} if self.again else self.store.sessions.load_inputs(map(name_stream, batch))
         return [
             CutTask(
                 terms=self.terms,
                 stream=one,
                 kept=kept,
-                known=known.get(name_of(one), frozenset()),
-                told=told[name_of(one)],
+                known=known.get(name_stream(one), frozenset()),
+                told=told[name_stream(one)],
             )
             for one, kept in zip(batch, self.store.transcripts.load_pieces(batch), strict=True)
         ]
 
-    def finished(self, found: Sequence[Cutting]) -> list[CutStream]:
+    def finished(self, found: Sequence[CutResult]) -> list[CutStream]:
         """Streams that are cut; what their judge wants to know is asked, as often as it takes."""
         cuts = [one.cut for one in found if one.cut]
         told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.cut]:
-            fallback = self.tell(told, [(name_of(one.stream), one.wanted) for one in unfinished])
-            knowing = {name: Told(answers=answers, fallback=fallback) for name, answers in told.items()}
+            fallback = self.tell(told, [(name_stream(one.stream), one.wanted) for one in unfinished])
+            knowing = {name: KnownAnswers(answers=answers, fallback=fallback) for name, answers in told.items()}
             found = cut_streams(self.tasks([one.stream for one in unfinished], knowing))
             cuts += [one.cut for one in found if one.cut]
         return cuts
 
-    def tell(self, told: dict[StreamName, Answers], wanted: Sequence[tuple[StreamName, tuple[Wanted, ...]]]) -> str:
+    def tell(
+        self, told: dict[StreamName, Answers], wanted: Sequence[tuple[StreamName, tuple[PendingQuestion, ...]]]
+    ) -> str:
         """Ask what is wanted and add the answers to what was told; why no more is asked, if so."""
         questions = [one.question for _, some in wanted for one in some]
         answers = self.asker.answers(questions) if self.asker else {}
@@ -209,8 +210,8 @@ class Run:
 
     def linked_of(self, kept: Sequence[StoredSegment]) -> list[Linked]:
         """The sessions that segments make."""
-        self.kept = {place(one.segment): one for one in kept}
-        self.placed_corrections = about_segments(self.corrections, kept)
+        self.kept = {locate_segment(one.segment): one for one in kept}
+        self.placed_corrections = place_corrections(self.corrections, kept)
         return link((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
 
     def sessions(self, chosen: Sequence[Linked]) -> list[Session]:
@@ -219,22 +220,22 @@ class Run:
         titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
         found = []
         for one in chosen:
-            first = self.kept[place(one.segments[0])]
-            body = first.judged if len(one.segments) == 1 else wholes[name(one)].judged
-            found.append(session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
+            first = self.kept[locate_segment(one.segments[0])]
+            body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
+            found.append(build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
         return found
 
-    def followed(self, chosen: Sequence[Linked], linked: Sequence[Linked]) -> tuple[list[Session], Outcome]:
+    def followed(self, chosen: Sequence[Linked], linked: Sequence[Linked]) -> tuple[list[Session], ReworkOutcome]:
         """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
         sessions = [replace(one, fallback=one.fallback or self.instead or None) for one in self.sessions(chosen)]
-        outcome = reworked(self.store, linked, sessions, self.config.rework, self.as_of)
-        return [reading.session(with_rework(one, outcome), self.terms.reading) for one in sessions], outcome
+        outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of)
+        return [privacy.redact_session(add_rework(one, outcome), self.terms.reading) for one in sessions], outcome
 
     def wholes(self, wanted: Sequence[Linked]) -> dict[StreamName, JoinedSession]:
         """Sessions of several segments, judged as one where they are not yet."""
-        kept = self.store.sessions.load_joined(map(name, wanted))
-        missing = [one for one in self.parts(wanted) if self.again or not is_kept(one, kept)]
-        for found in self.pool.each(self.whole_tasks(missing), judge_wholes):
+        kept = self.store.sessions.load_joined(map(name_session, wanted))
+        missing = [one for one in self.parts(wanted) if self.again or not is_saved(one, kept)]
+        for found in self.pool.each(self.whole_tasks(missing), judge_joined_sessions):
             wholes = self.joined(found)
             self.store.sessions.save_joined(wholes)
             self.judged += len(wholes)
@@ -242,40 +243,42 @@ class Run:
             kept |= {(one.agent, one.id): one for one in wholes}
         return kept
 
-    def parts(self, wanted: Sequence[Linked]) -> list[Parts]:
-        return [Parts(segments=one.segments, input=self.input_of(one)) for one in wanted]
+    def parts(self, wanted: Sequence[Linked]) -> list[SessionParts]:
+        return [SessionParts(segments=one.segments, input=self.input_of(one)) for one in wanted]
 
-    def joined(self, found: Sequence[Joining]) -> list[JoinedSession]:
+    def joined(self, found: Sequence[JoinResult]) -> list[JoinedSession]:
         """Sessions judged as one; what their judge wants to know is asked, as often as it takes."""
         wholes = [one.whole for one in found if one.whole]
         told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.whole]:
-            fallback = self.tell(told, [(first_of(one.parts), one.wanted) for one in unfinished])
+            fallback = self.tell(told, [(name_parts(one.parts), one.wanted) for one in unfinished])
             found = [
                 joining
                 for one in unfinished
-                for task in self.whole_tasks([one.parts], Told(answers=told[first_of(one.parts)], fallback=fallback))
-                for joining in judge_wholes(task)
+                for task in self.whole_tasks(
+                    [one.parts], KnownAnswers(answers=told[name_parts(one.parts)], fallback=fallback)
+                )
+                for joining in judge_joined_sessions(task)
             ]
             wholes += [one.whole for one in found if one.whole]
         return wholes
 
     def input_of(self, linked: Linked) -> str:
         """Hash of what the segments of a session were judged by; nothing where one must be judged again."""
-        inputs = [self.kept[place(one)].input for one in linked.segments]
-        return hashed(*inputs) if all(inputs) else ""
+        inputs = [self.kept[locate_segment(one)].input for one in linked.segments]
+        return hash_values(*inputs) if all(inputs) else ""
 
-    def whole_tasks(self, missing: Sequence[Parts], told: Told = NOTHING) -> Iterator[WholeTask]:
+    def whole_tasks(self, missing: Sequence[SessionParts], told: KnownAnswers = NO_ANSWERS) -> Iterator[JoinTask]:
         """Sessions that begin in the same stream together: its turns are read once."""
-        groups: dict[StreamName, list[Parts]] = {}
+        groups: dict[StreamName, list[SessionParts]] = {}
         for one in missing:
-            groups.setdefault(streams_in([one])[0], []).append(one)
+            groups.setdefault(list_streams([one])[0], []).append(one)
         for wanted in groups.values():
-            files = self.store.transcripts.list_stream_files(streams_in(wanted))
+            files = self.store.transcripts.list_stream_files(list_streams(wanted))
             kept = self.store.transcripts.load_pieces(files)
-            yield WholeTask(
+            yield JoinTask(
                 terms=self.terms,
-                streams={name_of(one): pieces for one, pieces in zip(files, kept, strict=True)},
+                streams={name_stream(one): pieces for one, pieces in zip(files, kept, strict=True)},
                 wanted=tuple(wanted),
                 told=told,
             )
@@ -316,43 +319,43 @@ class Run:
 
     # --- before anything is asked -----------------------------------------------------------------
 
-    def informed(self, found: Sequence[Cutting]) -> Iterator[Cutting]:
+    def informed(self, found: Sequence[CutResult]) -> Iterator[CutResult]:
         """Streams as they would be cut with all that was answered before; the rest is guessed."""
-        told: dict[StreamName, Answers] = {name_of(one.stream): {} for one in found}
+        told: dict[StreamName, Answers] = {name_stream(one.stream): {} for one in found}
         while found:
             kept = self.asker.known([one.question.key for some in found for one in some.wanted]) if self.asker else {}
             again = []
             for one in found:
                 own = {key: kept[key] for key in (wanted.question.key for wanted in one.wanted) if key in kept}
                 if own:
-                    told[name_of(one.stream)] |= own
+                    told[name_stream(one.stream)] |= own
                     again.append(one.stream)
                 else:
                     yield one
-            knowing = {name_of(one): Told(answers=told[name_of(one)], guesses=True) for one in again}
+            knowing = {name_stream(one): KnownAnswers(answers=told[name_stream(one)], guesses=True) for one in again}
             found = cut_streams(self.tasks(again, knowing)) if again else []
 
-    def rehearsed(self) -> Iterator[Wanted]:
+    def rehearsed(self) -> Iterator[PendingQuestion]:
         """Every question that a run would ask, with the offline judge's word for the answers it depends on."""
         waiting = self.waiting(set())
         self.start(waiting, sum(one.size for one in waiting))
         guessed: dict[StreamName, list[StoredSegment]] = {}
-        for found in self.pool.each(self.batches(waiting, GUESSING), cut_streams):
+        for found in self.pool.each(self.batches(waiting, GUESSES), cut_streams):
             for one in self.informed(found):
                 yield from one.wanted
-                guessed[name_of(one.stream)] = [
+                guessed[name_stream(one.stream)] = [
                     replace(part, branch="") for part in (one.cut.segments if one.cut else ())
                 ]
-        kept = [one for one in self.store.sessions.list_segments(self.roots) if of_stream(one) not in guessed]
+        kept = [one for one in self.store.sessions.list_segments(self.roots) if name_stream_of(one) not in guessed]
         linked = self.linked_of([*kept, *(part for parts in guessed.values() for part in parts)])
         several = [one for one in linked if len(one.segments) > 1 and self.choice.takes(one)]
-        judged = self.store.sessions.load_joined(map(name, several))
-        missing = [one for one in self.parts(several) if self.again or not is_kept(one, judged)]
-        for joined in self.pool.each(self.whole_tasks(missing, GUESSING), judge_wholes):
+        judged = self.store.sessions.load_joined(map(name_session, several))
+        missing = [one for one in self.parts(several) if self.again or not is_saved(one, judged)]
+        for joined in self.pool.each(self.whole_tasks(missing, GUESSES), judge_joined_sessions):
             yield from (wanted for one in joined for wanted in one.wanted)
 
 
-def about_segments(corrections: Sequence[Corrected], kept: Sequence[StoredSegment]) -> list[Corrected]:
+def place_corrections(corrections: Sequence[Corrected], kept: Sequence[StoredSegment]) -> list[Corrected]:
     """Corrections about the segments that now hold the turns they were about: a stream may be cut otherwise by now."""
     starts = {one.segment.id for one in kept}
     if all(turn in starts for one in corrections for turn in (one.turn, one.into) if turn):
@@ -366,47 +369,47 @@ def about_segments(corrections: Sequence[Corrected], kept: Sequence[StoredSegmen
     ]
 
 
-def cut_streams(tasks: list[CutTask]) -> list[Cutting]:
+def cut_streams(tasks: list[CutTask]) -> list[CutResult]:
     """What a worker does with a portion."""
     return [cut_stream(task) for task in tasks]
 
 
-def is_kept(parts: Parts, kept: dict[StreamName, JoinedSession]) -> bool:
+def is_saved(parts: SessionParts, kept: dict[StreamName, JoinedSession]) -> bool:
     """Whether a session was judged from just these parts."""
     found = kept.get((parts.segments[0].agent, parts.segments[0].id))
     return found is not None and found.input == parts.input != ""
 
 
-def streams_in(wanted: Iterable[Parts]) -> list[StreamName]:
+def list_streams(wanted: Iterable[SessionParts]) -> list[StreamName]:
     """The streams that sessions stand in, in order."""
     return list(dict.fromkeys((part.agent, part.stream) for one in wanted for part in one.segments))
 
 
-def place(segment: Segment) -> tuple[str, str, int]:
+def locate_segment(segment: Segment) -> tuple[str, str, int]:
     return segment.agent, segment.stream, segment.first
 
 
-def name(linked: Linked) -> StreamName:
+def name_session(linked: Linked) -> StreamName:
     return linked.segments[0].agent, linked.segments[0].id
 
 
-def name_of(stream: StreamFiles) -> StreamName:
+def name_stream(stream: StreamFiles) -> StreamName:
     return stream.agent, stream.id
 
 
-def of_stream(kept: StoredSegment) -> StreamName:
+def name_stream_of(kept: StoredSegment) -> StreamName:
     return kept.segment.agent, kept.segment.stream
 
 
-def first_of(parts: Parts) -> StreamName:
+def name_parts(parts: SessionParts) -> StreamName:
     return parts.segments[0].agent, parts.segments[0].id
 
 
-def ended_at(linked: Linked) -> str:
+def find_end(linked: Linked) -> str:
     return max(one.ended_at for one in linked.segments)
 
 
-def session(linked: Linked, judged: Judged, branch: str, title: str | None) -> Session:
+def build_session(linked: Linked, judged: SessionJudgement, branch: str, title: str | None) -> Session:
     """What was judged, put in its place; a title that a person gave wins."""
     first = linked.segments[0]
     fields = asdict(judged)
@@ -418,14 +421,14 @@ def session(linked: Linked, judged: Judged, branch: str, title: str | None) -> S
         branch=branch,
         streams=list(dict.fromkeys(one.stream for one in linked.segments)),
         started_at=first.began_at,
-        ended_at=ended_at(linked),
+        ended_at=find_end(linked),
         boundary=first.boundary,
         merged_from=list(linked.joins),
         **fields,
     )
 
 
-def is_in(folder: str, project: str) -> bool:
+def is_in_project(folder: str, project: str) -> bool:
     """Whether a folder is the project or inside it, or has a word in its path."""
     if project.startswith("/"):
         return folder == project or folder.startswith(to_folder_prefix(project))

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.pipeline import reading
-from assay.pipeline.discover import usual_roots
-from assay.pipeline.reading import Rules
+from assay.pipeline import privacy
+from assay.pipeline.inputs import find_usual_roots
+from assay.pipeline.privacy import PrivacyRules
 from assay.pipeline.scan import Changes
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
@@ -24,7 +24,7 @@ SOON_DAYS = 7
 WITHHELD = "(withheld)"
 
 
-class Where(Struct, frozen=True, kw_only=True):
+class WatchedFolder(Struct, frozen=True, kw_only=True):
     """A folder that was looked at."""
 
     agent: str
@@ -33,7 +33,7 @@ class Where(Struct, frozen=True, kw_only=True):
     files: int
 
 
-class Cleanup(Struct, frozen=True, kw_only=True):
+class CleanupPlan(Struct, frozen=True, kw_only=True):
     """Transcripts that Claude Code will delete."""
 
     settings: str
@@ -44,13 +44,13 @@ class Cleanup(Struct, frozen=True, kw_only=True):
     """Transcripts that go within the next seven days."""
 
 
-class Health(Struct, frozen=True, kw_only=True):
+class HealthReport(Struct, frozen=True, kw_only=True):
     """`assay doctor --json`."""
 
     schema_version: int = 1
     store: str
     store_bytes: int
-    places: list[Where]
+    places: list[WatchedFolder]
     files: int
     not_transcripts: int
     gone: int
@@ -63,30 +63,32 @@ class Health(Struct, frozen=True, kw_only=True):
     versions: dict[str, dict[str, int]]
     """Files by agent and by version of the client."""
     unknown_records: dict[str, int]
-    cleanup: list[Cleanup]
+    cleanup: list[CleanupPlan]
 
 
-def examine(store: Store, outcome: Changes, rules: Rules, env: Mapping[str, str], home: Path) -> Health:
+def examine_store(
+    store: Store, outcome: Changes, rules: PrivacyRules, env: Mapping[str, str], home: Path
+) -> HealthReport:
     """All that a person may want to know before trusting a number; names in it are redacted."""
     rows = store.transcripts.list_tallies(outcome.roots)
-    skips = reading.skips(store.transcripts.list_skips(outcome.roots), rules)
+    skips = privacy.redact_skips(store.transcripts.list_skips(outcome.roots), rules)
     redactor = Redactor(rules.options)
     versions: dict[str, Counter[str]] = {}
     unknown: Counter[str] = Counter()
     for row in rows:
         if row.source and (part := row.part):
-            is_silent = bool(reading.owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
+            is_silent = bool(privacy.find_owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
             for name, n in row.unknown.items():
                 unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
             for version in part.versions or ("unknown",):
                 versions.setdefault(row.agent, Counter())[WITHHELD if is_silent else redactor.text(version)] += 1
     there = [row for row in rows if not row.is_gone]
-    return Health(
+    return HealthReport(
         store=redactor.text(store.where),
         store_bytes=store.count_bytes(),
         places=[
             replace(one, path=redactor.text(one.path))
-            for one in places(outcome, [row.path for row in there], env, home)
+            for one in list_places(outcome, [row.path for row in there], env, home)
         ],
         files=outcome.files,
         not_transcripts=sum(not row.source for row in there),
@@ -96,23 +98,26 @@ def examine(store: Store, outcome: Changes, rules: Rules, env: Mapping[str, str]
         lines_skipped=sum(row.lines_skipped for row in there),
         skip_reasons=dict(Counter(why for _, _, why in skips).most_common()),
         skips=skips,
-        unreadable=reading.unreadable(outcome.unreadable, rules),
+        unreadable=privacy.redact_unreadable(outcome.unreadable, rules),
         versions={agent: dict(sorted(found.items())) for agent, found in sorted(versions.items())},
         unknown_records=dict(unknown.most_common()),
-        cleanup=[redacted(one, redactor) for one in cleanups([(row.path, row.mtime_ns) for row in there], env, home)],
+        cleanup=[
+            redact_cleanup(one, redactor)
+            for one in list_cleanups([(row.path, row.mtime_ns) for row in there], env, home)
+        ],
     )
 
 
-def redacted(one: Cleanup, redactor: Redactor) -> Cleanup:
+def redact_cleanup(one: CleanupPlan, redactor: Redactor) -> CleanupPlan:
     return replace(one, settings=redactor.text(one.settings), soon=[redactor.text(path) for path in one.soon])
 
 
-def places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[Where]:
+def list_places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[WatchedFolder]:
     """Every usual folder and every root of this scan, with what lies in it."""
-    known = {str(root): agent for agent, roots in usual_roots(env, home).items() for root in roots}
+    known = {str(root): agent for agent, roots in find_usual_roots(env, home).items() for root in roots}
     roots = dict.fromkeys([*known, *outcome.roots])
     return [
-        Where(
+        WatchedFolder(
             agent=known.get(root, "given"),
             path=root,
             is_there=os.path.exists(root),
@@ -123,28 +128,28 @@ def places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home:
     ]
 
 
-class Settings(Struct):
+class ClaudeSettings(Struct):
     cleanupPeriodDays: int | None = None  # noqa: N815
 
 
-def cleanups(files: Sequence[tuple[str, int]], env: Mapping[str, str], home: Path) -> list[Cleanup]:
+def list_cleanups(files: Sequence[tuple[str, int]], env: Mapping[str, str], home: Path) -> list[CleanupPlan]:
     """For each of Claude Code's folders: when it deletes, and what is next."""
     found = []
-    for root in usual_roots(env, home).get("claude-code", []):
+    for root in find_usual_roots(env, home).get("claude-code", []):
         if root.is_dir():
             settings = root.parent / "settings.json"
-            days = cleanup_days(settings)
+            days = read_cleanup_days(settings)
             period = CLEANUP_DAYS if days is None else days
             inside = os.path.realpath(root) + "/"
             limit_ns = (time.time() - (period - SOON_DAYS) * DAY_S) * 1e9
             soon = sorted(path for path, mtime_ns in files if path.startswith(inside) and mtime_ns < limit_ns)
-            found.append(Cleanup(settings=str(settings), days=period, is_default=days is None, soon=soon))
+            found.append(CleanupPlan(settings=str(settings), days=period, is_default=days is None, soon=soon))
     return found
 
 
-def cleanup_days(settings: Path) -> int | None:
+def read_cleanup_days(settings: Path) -> int | None:
     """What the settings say, or `None` where they say nothing that can be read."""
     try:
-        return msgspec.json.decode(settings.read_bytes(), type=Settings).cleanupPeriodDays
+        return msgspec.json.decode(settings.read_bytes(), type=ClaudeSettings).cleanupPeriodDays
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None

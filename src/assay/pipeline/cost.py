@@ -20,7 +20,7 @@ REPLY_TOKENS = {"topic": 120, "language": 25, "rubric": 330, "outcome": 260}
 OTHER_REPLY = 300
 
 
-class Sized(Struct, frozen=True, kw_only=True):
+class QuestionSize(Struct, frozen=True, kw_only=True):
     """A question by its size alone."""
 
     key: str
@@ -33,7 +33,7 @@ class Sized(Struct, frozen=True, kw_only=True):
     is_alone: bool = False
 
 
-class Spent(Struct, kw_only=True):
+class ModelSpending(Struct, kw_only=True):
     """What was asked in this run."""
 
     calls: int = 0
@@ -43,9 +43,9 @@ class Spent(Struct, kw_only=True):
     troubles: Counter[str] = field(default_factory=Counter)
 
 
-def size(question: Question) -> Sized:
+def measure_question(question: Question) -> QuestionSize:
     """A question without its words."""
-    return Sized(
+    return QuestionSize(
         key=question.key,
         job=question.job,
         prefix=tokens_in(question.system) + tokens_in(question.material),
@@ -55,7 +55,7 @@ def size(question: Question) -> Sized:
     )
 
 
-def price(model: str, settings: Settings) -> Price | None:
+def find_price(model: str, settings: Settings) -> Price | None:
     """Of a model: what the settings say, else the price list."""
     if settings.input_usd is not None and settings.output_usd is not None:
         return Price(
@@ -70,7 +70,9 @@ def price(model: str, settings: Settings) -> Price | None:
     return price_of(model, datetime.now(UTC).date().isoformat())
 
 
-def estimate(sizes: Iterable[Sized], model: Backend, known: set[str], cost: Price | None, share: float) -> Estimate:
+def estimate_cost(
+    sizes: Iterable[QuestionSize], model: Backend, known: set[str], cost: Price | None, share: float
+) -> Estimate:
     """What these questions will take, given the keys of those that are answered already."""
     missing, cached, seen = [], 0, set[str]()
     for one in sizes:
@@ -81,7 +83,7 @@ def estimate(sizes: Iterable[Sized], model: Backend, known: set[str], cost: Pric
     usage = Usage()
     for one in missing:
         caches_from = None if share < 1.0 or one.is_alone else model.caches_from  # batches share no prefix
-        usage = added(usage, usage_of(one, caches_from, one.of in seen))
+        usage = add_usage(usage, estimate_usage(one, caches_from, one.of in seen))
         seen.add(one.of)
     return Estimate(
         questions=len(missing),
@@ -94,7 +96,7 @@ def estimate(sizes: Iterable[Sized], model: Backend, known: set[str], cost: Pric
     )
 
 
-def usage_of(one: Sized, caches_from: int | None, is_warm: bool) -> Usage:
+def estimate_usage(one: QuestionSize, caches_from: int | None, is_warm: bool) -> Usage:
     """What a question usually takes; a prefix that was sent before costs less where the service keeps it."""
     output = REPLY_TOKENS.get(one.job, OTHER_REPLY)
     if caches_from is None or one.prefix < caches_from:
@@ -104,7 +106,7 @@ def usage_of(one: Sized, caches_from: int | None, is_warm: bool) -> Usage:
     return Usage(input=one.task, cache_write=one.prefix, output=output)
 
 
-def added(one: Usage, other: Usage) -> Usage:
+def add_usage(one: Usage, other: Usage) -> Usage:
     return Usage(
         input=one.input + other.input,
         output=one.output + other.output,
@@ -113,7 +115,7 @@ def added(one: Usage, other: Usage) -> Usage:
     )
 
 
-class Purse:
+class CostLimit:
     """Keeps to a limit: a call is made only if it fits even at its dearest."""
 
     def __init__(self, limit: float | None, cost: Price | None, share: float, model: Backend) -> None:
@@ -143,7 +145,7 @@ class Purse:
 
     def dearest(self, question: Question, cost: Price) -> float:
         """The whole input at the highest input price, and the longest reply; what is put again is in no batch."""
-        one = size(question)
+        one = measure_question(question)
         dear = max(cost.input, cost.cache_write)
         output = question.most_output * self.model.room
         share = 1.0 if question.guidance else self.share

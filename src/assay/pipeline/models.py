@@ -16,14 +16,14 @@ from assay.llm import Answer, Backend, Question, QuestionResult
 from assay.llm.client import Patience, QuestionRunner, ask_all, ask_batch, split_batches
 from assay.llm.contract import BatchBackend
 from assay.llm.egress import Estimate
-from assay.pipeline.cutting import Asks
-from assay.pipeline.judging import model_backends
-from assay.pipeline.spending import Purse, Sized, Spent, added, estimate, price
+from assay.pipeline.cost import CostLimit, ModelSpending, QuestionSize, add_usage, estimate_cost, find_price
+from assay.pipeline.judge_stream import JudgeModel
+from assay.pipeline.judgement import list_model_backends
 from assay.plugins import load_module
 from assay.stores import QuestionBatch, Store
 from assay.types import Clean
 
-Heard = Callable[[int, int], None]
+AnswerProgress = Callable[[int, int], None]
 """Called with how many questions are answered and how many there are."""
 
 OVER_BUDGET = "--max-cost is reached"
@@ -31,10 +31,10 @@ ONLY_KEPT = "this command asks no model"
 MOST_STREAMS = 200
 
 
-class Desk(Struct, frozen=True, kw_only=True):
+class ModelAccess(Struct, frozen=True, kw_only=True):
     """Who is asked in a run: nobody, a model, or nobody in its stead."""
 
-    asker: "Asker | None" = None
+    asker: "ModelClient | None" = None
     instead: str = ""
     """Why the model that was asked for is not there."""
 
@@ -43,10 +43,10 @@ class Desk(Struct, frozen=True, kw_only=True):
             self.asker.close()
 
 
-NOBODY = Desk()
+NO_MODEL = ModelAccess()
 
 
-class Manner(Struct, frozen=True, kw_only=True):
+class AskOptions(Struct, frozen=True, kw_only=True):
     """How a model is asked."""
 
     batch: bool = False
@@ -54,24 +54,24 @@ class Manner(Struct, frozen=True, kw_only=True):
     """Also what it had refused, or answered in a way that can't be read."""
     only_kept: bool = False
     """Nothing is asked: what was answered before has to do."""
-    heard: Heard = lambda *_: None
+    heard: AnswerProgress = lambda *_: None
 
 
-AT_ONCE = Manner()
-ONLY_FROM_MEMORY = Manner(only_kept=True)
+ASK_AT_ONCE = AskOptions()
+ONLY_FROM_MEMORY = AskOptions(only_kept=True)
 
 
-def desk(store: Store, config: Config, env: Mapping[str, str], manner: Manner = AT_ONCE) -> Desk:
+def open_models(store: Store, config: Config, env: Mapping[str, str], manner: AskOptions = ASK_AT_ONCE) -> ModelAccess:
     """Whom these settings ask."""
-    if not asks_model(config):
-        return NOBODY
+    if not needs_model(config):
+        return NO_MODEL
     try:
-        return Desk(asker=Asker(store, config, connect(config, env), manner))
+        return ModelAccess(asker=ModelClient(store, config, connect_model(config, env), manner))
     except ModelUnavailable as error:
-        return Desk(instead=f"{config.judge} can't be asked: {error}")
+        return ModelAccess(instead=f"{config.judge} can't be asked: {error}")
 
 
-class Absent(Struct, kw_only=True):
+class AbsentModel(Struct, kw_only=True):
     """A model that nobody asks: its name is all there is."""
 
     backend: str
@@ -86,35 +86,35 @@ class Absent(Struct, kw_only=True):
     async def close(self) -> None: ...
 
 
-def from_memory(store: Store, config: Config, env: Mapping[str, str]) -> Desk:
+def open_kept_answers(store: Store, config: Config, env: Mapping[str, str]) -> ModelAccess:
     """What was answered before, which needs neither a key nor a way to the service."""
-    own = getattr(backend(config), "MODEL", "") if asks_model(config) and not config.model.url else ""
-    if not asks_model(config) or not (name := config.model.name or own):
-        return desk(store, config, env, ONLY_FROM_MEMORY)
-    absent = Absent(backend=config.judge, model=name, where=config.model.url)
-    return Desk(asker=Asker(store, config, absent, ONLY_FROM_MEMORY))
+    own = getattr(find_backend(config), "MODEL", "") if needs_model(config) and not config.model.url else ""
+    if not needs_model(config) or not (name := config.model.name or own):
+        return open_models(store, config, env, ONLY_FROM_MEMORY)
+    absent = AbsentModel(backend=config.judge, model=name, where=config.model.url)
+    return ModelAccess(asker=ModelClient(store, config, absent, ONLY_FROM_MEMORY))
 
 
-def asks_model(config: Config) -> bool:
+def needs_model(config: Config) -> bool:
     """Whether the judge that is set asks a model."""
-    return config.judge in model_backends()
+    return config.judge in list_model_backends()
 
 
-def connect(config: Config, env: Mapping[str, str]) -> Backend:
+def connect_model(config: Config, env: Mapping[str, str]) -> Backend:
     """A way to the model that is set; raises `ModelUnavailable`."""
-    found: Backend = backend(config).connect(config.model, env)
+    found: Backend = find_backend(config).connect(config.model, env)
     return found
 
 
-def backend(config: Config) -> ModuleType:
+def find_backend(config: Config) -> ModuleType:
     """The file that knows the way."""
     return load_module("llm", config.judge.replace("-", "_"))
 
 
-class Asker:
+class ModelClient:
     """Who is asked in a run, and what it may cost."""
 
-    def __init__(self, store: Store, config: Config, model: Backend, manner: Manner = AT_ONCE) -> None:
+    def __init__(self, store: Store, config: Config, model: Backend, manner: AskOptions = ASK_AT_ONCE) -> None:
         self.store = store
         self.settings = config.model
         self.model = model
@@ -123,18 +123,18 @@ class Asker:
             raise BadInput(f"--batch: {config.judge} takes no batches; leave it out, or take --judge anthropic")
         self.batching = cast(BatchBackend, model)
         self.share = self.batching.batch_share if manner.batch else 1.0
-        self.price = price(model.model, config.model)
-        self.purse = Purse(config.model.max_cost, self.price, self.share, model)
-        self.spent = Spent()
+        self.price = find_price(model.model, config.model)
+        self.purse = CostLimit(config.model.max_cost, self.price, self.share, model)
+        self.spent = ModelSpending()
         self.closed = ONLY_KEPT if manner.only_kept else ""
         """Why nobody is asked any more."""
         self.asked: set[str] = set()
         self.runner = asyncio.Runner()
 
     @property
-    def asks(self) -> Asks:
+    def asks(self) -> JudgeModel:
         """What judges need to know of the model."""
-        return Asks(
+        return JudgeModel(
             backend=self.model.backend,
             model=self.model.model,
             tokens=self.settings.tokens,
@@ -156,10 +156,10 @@ class Asker:
 
     # --- before -----------------------------------------------------------------------------------
 
-    def estimate(self, sizes: Sequence[Sized]) -> Estimate:
+    def estimate(self, sizes: Sequence[QuestionSize]) -> Estimate:
         """What these questions will take."""
         known = set(self.known([one.key for one in sizes]))
-        return estimate(sizes, self.model, known, self.price, self.share)
+        return estimate_cost(sizes, self.model, known, self.price, self.share)
 
     def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
         """What became of these questions before; not where they should be asked again."""
@@ -204,7 +204,7 @@ class Asker:
         self.asked.add(asked.key)
         for one in calls:
             self.spent.calls += 1
-            self.spent.usage = added(self.spent.usage, one.usage)
+            self.spent.usage = add_usage(self.spent.usage, one.usage)
             if one.cost_usd is None or self.spent.cost_usd is None:
                 self.spent.cost_usd = None
             else:
@@ -229,7 +229,7 @@ class Asker:
 
     def counted(self, text: Clean) -> int | None:
         """Tokens of a text as the service counts them, where it offers that."""
-        count = getattr(self.model, "count", None)
+        count = getattr(self.model, "count_tokens", None)
         if count is None:
             return None
         try:

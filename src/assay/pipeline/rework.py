@@ -1,10 +1,6 @@
-"""What became of the lines that sessions wrote: from git where there is a repository, else from later transcripts.
+"""Sessions as far as their lines can be followed, and as the targets of a repository."""
 
-Only sessions of which it is not known for good are followed: all of one repository in one pass, over the time in which
-their lines can arrive and go. What was found is kept by the session's lines, the repository's first commit and the
-rules; who is behind a later commit is said anew each time, for its transcript may have come later.
-"""
-
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,19 +11,109 @@ from msgspec.structs import replace
 
 from assay.config import Rework
 from assay.errors import BadInput
-from assay.pipeline.followable import Followable, bystander, followable, name_of, pulls_of, target
-from assay.pipeline.judging import hashed
-from assay.pipeline.repositories import Place, Repositories
-from assay.scores.survival import Age
-from assay.sessions.linking import Linked
+from assay.pipeline.judgement import hash_values
+from assay.pipeline.repositories import KnownRepository, Repositories, RepositoryQuery
+from assay.scores.prism import has_crushed
+from assay.scores.survival import Age, Lost
+from assay.sessions.kinds_of_files import is_code
+from assay.sessions.linebook import together
+from assay.sessions.linking import Linked, moment
 from assay.sessions.rework.authorship import SHORTEST_ID, SLACK
+from assay.sessions.rework.checkouts import inside
 from assay.sessions.rework.history import DAY, Followed, Rules, Target
-from assay.sessions.rework.replaced import replaced, taken_back
+from assay.sessions.rework.replaced import Work, replaced, taken_back
 from assay.sessions.rework.rivals import rivals
 from assay.sessions.rework.survival import follow
 from assay.sessions.rework.verdicts import PATIENCE
 from assay.stores import Fate, Store, StreamName
-from assay.types import Reworked, Session
+from assay.types import Reworked, Session, Written
+
+PULL = re.compile(r"/(?:pull|pulls|merge_requests)/(\d{1,9})")
+
+
+class FollowedSession(Struct, frozen=True, kw_only=True):
+    """A session, and what its transcript says of its lines."""
+
+    name: StreamName
+    work: Work
+    streams: tuple[str, ...]
+    pulls: tuple[int, ...]
+    began: float
+    """In seconds; 0 where the transcript tells no time."""
+    ended: float
+
+    @property
+    def asked(self) -> RepositoryQuery:
+        paths = tuple(one.path for one in self.work.written)
+        return RepositoryQuery(folder=self.work.project, paths=paths, commits=self.work.commits)
+
+
+def build_followed(linked: Linked, pulls: tuple[int, ...]) -> FollowedSession:
+    """A session as its transcript tells of its lines."""
+    first = linked.segments[0]
+    book = together(linked.segments) if len(linked.segments) > 1 else None
+    written, removed = (book.written(), book.removed()) if book else (first.written, first.removed)
+    work = Work(
+        id=first.id,
+        project=first.project,
+        began_at=first.began_at,
+        ended_at=max(one.ended_at for one in linked.segments),
+        written=tuple(one for one in written if is_code(inside(one.path, first.project) or one.path)),
+        removed=removed,
+        commits=tuple(dict.fromkeys(commit for one in linked.segments for commit in one.commits)),
+        undone=tuple(command for one in linked.segments for command in one.undone),
+    )
+    began = parse_seconds(work.began_at)
+    return FollowedSession(
+        name=name_session(linked),
+        work=work,
+        streams=tuple(dict.fromkeys(one.stream for one in linked.segments)),
+        pulls=pulls,
+        began=began,
+        ended=max(began, parse_seconds(work.ended_at)),
+    )
+
+
+def build_target(one: FollowedSession, place: KnownRepository) -> Target:
+    """A session with its lines by the files of a repository."""
+    paths = place.paths(one.asked)
+    lines: defaultdict[str, list[bytes]] = defaultdict(list)
+    for written in one.work.written:
+        if written.path in paths:
+            lines[paths[written.path]].append(written.lines)
+    return Target(
+        id=one.work.id,
+        written=tuple(Written(path=path, lines=b"".join(some)) for path, some in sorted(lines.items())),
+        commits=one.work.commits,
+        names=one.streams,
+        pulls=one.pulls,
+        started=one.began,
+        ended=one.ended,
+    )
+
+
+def build_bystander(one: FollowedSession) -> Target:
+    """A session that only says which commits are its own; numbers of pull requests mean nothing elsewhere."""
+    return Target(
+        id=one.work.id, commits=one.work.commits, names=one.streams, started=one.began, ended=one.ended, is_asked=False
+    )
+
+
+def list_pulls(session: Session) -> tuple[int, ...]:
+    """Numbers of the pull requests that a session opened."""
+    urls = session.facts.get("pull_requests", ())
+    return tuple(dict.fromkeys(int(found[1]) for url in urls if (found := PULL.search(url))))
+
+
+def name_session(linked: Linked) -> StreamName:
+    return linked.segments[0].agent, linked.segments[0].id
+
+
+def parse_seconds(at: str) -> float:
+    """A record's time in seconds, 0 for none."""
+    found = moment(at)
+    return found.timestamp() if found else 0.0
+
 
 VERSION = 1
 """Raised when lines are followed in another way: all is then looked at again."""
@@ -44,7 +130,7 @@ NO_TIME = "its transcript tells no time"
 YET_TO_COME = Reworked(state="open", detail="it began after the day of this report")
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class ReworkOutcome(Struct, frozen=True, kw_only=True):
     """What became of sessions' lines."""
 
     states: dict[StreamName, Reworked] = {}
@@ -55,23 +141,23 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """How often a repository's history was read."""
 
 
-def reworked(
+def follow_rework(
     store: Store, linked: Iterable[Linked], sessions: Iterable[Session], rules: Rework, as_of: datetime
-) -> Outcome:
+) -> ReworkOutcome:
     """What became of these sessions' lines, given all sessions there are."""
-    pulls = {(one.agent, one.id): pulls_of(one) for one in sessions}
-    known = [followable(one, pulls.get(name_of(one), ())) for one in linked]
-    following = Following(store, known, rules, as_of)
+    pulls = {(one.agent, one.id): list_pulls(one) for one in sessions}
+    known = [build_followed(one, pulls.get(name_session(one), ())) for one in linked]
+    following = ReworkFollower(store, known, rules, as_of)
     wanted = [one for one in known if one.name in pulls]
     with Repositories(rules.repos) as repositories:
         following.look(wanted, repositories)
     return following.outcome(wanted)
 
 
-class Following:
+class ReworkFollower:
     """One look at the repositories of some sessions."""
 
-    def __init__(self, store: Store, known: Sequence[Followable], rules: Rework, as_of: datetime) -> None:
+    def __init__(self, store: Store, known: Sequence[FollowedSession], rules: Rework, as_of: datetime) -> None:
         self.store = store
         self.known = known
         self.rules = rules
@@ -84,12 +170,12 @@ class Following:
         """Why a session has no repository."""
         self.histories = 0
 
-    def look(self, wanted: Sequence[Followable], repositories: Repositories) -> None:
+    def look(self, wanted: Sequence[FollowedSession], repositories: Repositories) -> None:
         """Find out about all of these that have anything to follow."""
         names = {one.name for one in wanted if self.is_followed(one)}
         some = [one for one in self.near(wanted) if one.work.commits or one.work.written] if names else []
         repositories.expect(one.asked for one in some)
-        places: defaultdict[str, list[Followable]] = defaultdict(list)
+        places: defaultdict[str, list[FollowedSession]] = defaultdict(list)
         for one in some:
             place = repositories.of(one.asked) if one.began else NO_TIME
             if isinstance(place, str):
@@ -98,22 +184,22 @@ class Following:
                 places[place.name].append(one)
         for name, here in sorted(places.items()):
             try:
-                self.look_in(Here(repositories.places[name], here, self.patience), names)
+                self.look_in(RepositorySessions(repositories.places[name], here, self.patience), names)
             except (BadInput, OSError) as error:  # git is gone, or out of memory: that is no reason to score nothing
                 self.reasons |= {one.name: str(error) for one in here if one.name not in self.found}
 
-    def is_followed(self, one: Followable) -> bool:
+    def is_followed(self, one: FollowedSession) -> bool:
         """Whether a session has lines enough, or commits that may be reverted, and is no news of the future."""
         is_worth = bool(one.work.commits) or one.work.lines >= self.rules.min_lines
         return is_worth and one.began <= self.as_of.timestamp()
 
-    def near(self, wanted: Sequence[Followable]) -> list[Followable]:
+    def near(self, wanted: Sequence[FollowedSession]) -> list[FollowedSession]:
         """Sessions that were active when the lines of these were waited for."""
         since = min((one.began for one in wanted), default=0.0)
         until = max((one.ended for one in wanted), default=0.0) + self.patience
         return [one for one in self.known if one.ended >= since and one.began <= until]
 
-    def look_in(self, here: "Here", names: set[StreamName]) -> None:
+    def look_in(self, here: "RepositorySessions", names: set[StreamName]) -> None:
         """Take what is known of a repository's sessions, and follow the others."""
         seen = f"{here.place.repo.tip} {self.as_of.astimezone(UTC):%Y-%m-%d}"
         missing = []
@@ -126,7 +212,7 @@ class Following:
             self.found |= self.follow(here, some)
         self.keep(here, missing, seen)
 
-    def kept(self, here: "Here", one: Followable, seen: str) -> Followed | None:
+    def kept(self, here: "RepositorySessions", one: FollowedSession, seen: str) -> Followed | None:
         """What is kept of a session, if it can't have changed since."""
         fate = self.fates.get(one.name)
         if fate is None or not fate.found:
@@ -137,14 +223,14 @@ class Following:
         found = FOLLOWED(fate.found)
         return found if fate.input == self.input_of(here, one, found) else None
 
-    def input_of(self, here: "Here", one: Followable, found: Followed) -> str:
+    def input_of(self, here: "RepositorySessions", one: FollowedSession, found: Followed) -> str:
         """Hash of all that decides what is found of a session in a repository that does not change."""
         rules = (self.rules.days, self.rules.min_lines, self.rules.share)
         until = FOREVER if found.final_at is None else found.final_at
         others = here.rivals_of(one, until)
-        return hashed(VERSION, here.targets[one.name], here.place.root, rules, others)
+        return hash_values(VERSION, here.targets[one.name], here.place.root, rules, others)
 
-    def follow(self, here: "Here", some: Sequence[Followable]) -> dict[StreamName, Followed]:
+    def follow(self, here: "RepositorySessions", some: Sequence[FollowedSession]) -> dict[StreamName, Followed]:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
         soon, at_last = last + SOON + self.rules.days * DAY, min(self.as_of.timestamp(), last + self.patience)
@@ -154,24 +240,26 @@ class Following:
         late = [one for one in some if (found[one.name].final_at or FOREVER) > soon]
         return found | self.read(here, late, at_last) if late else found
 
-    def read(self, here: "Here", some: Sequence[Followable], until: float) -> dict[StreamName, Followed]:
+    def read(
+        self, here: "RepositorySessions", some: Sequence[FollowedSession], until: float
+    ) -> dict[StreamName, Followed]:
         """Follow the lines of sessions up to a time, in one reading of history."""
         now = self.as_of.timestamp()
         followed = here.with_rivals(some)
         since = min(one.started for one in followed) - SLACK
         paths = sorted({written.path for one in some for written in here.targets[one.name].written})
         ids = {one.id for one in followed}
-        others = [bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
+        others = [build_bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
         rules = Rules(days=self.rules.days, min_lines=self.rules.min_lines, share=self.rules.share)
         self.histories += 1
         found = follow(
             [*followed, *others], here.place.repo.read_changes(since, until, paths), here.place.repo, rules, now
         )
-        return {one.name: doubted(found[one.work.id], here.place) for one in some}
+        return {one.name: add_doubt(found[one.work.id], here.place) for one in some}
 
-    def spans(self, some: Iterable[Followable]) -> list[list[Followable]]:
+    def spans(self, some: Iterable[FollowedSession]) -> list[list[FollowedSession]]:
         """Sessions in groups whose times overlap: nothing is read of the time between them."""
-        groups: list[list[Followable]] = []
+        groups: list[list[FollowedSession]] = []
         until = 0.0
         for one in sorted(some, key=lambda one: (one.began, one.name)):
             if not groups or one.began - SLACK > until:
@@ -180,7 +268,7 @@ class Following:
             until = max(until, one.ended + self.patience)
         return groups
 
-    def keep(self, here: "Here", some: Sequence[Followable], seen: str) -> None:
+    def keep(self, here: "RepositorySessions", some: Sequence[FollowedSession], seen: str) -> None:
         """Keep what was found, for good where the repository has gone on since the window closed."""
         fates = []
         known_until = min(here.place.moved_on, self.as_of.timestamp()) if some else 0.0
@@ -203,7 +291,7 @@ class Following:
 
     # --- what is said of it ---------------------------------------------------------------------
 
-    def outcome(self, wanted: Sequence[Followable]) -> Outcome:
+    def outcome(self, wanted: Sequence[FollowedSession]) -> ReworkOutcome:
         """The state of every session; where git says nothing, later transcripts may."""
         works = [one.work for one in self.known]
         undone = taken_back(works, self.rules, self.as_of)
@@ -214,11 +302,11 @@ class Following:
             state = self.state(one)
             if state.state == "unknown":
                 state = (removed if one.name in self.reasons else undone).get(one.work.id, state)
-            states[one.name] = named(state, one.work.id, brought)
+            states[one.name] = name_replacer(state, one.work.id, brought)
         ages = tuple(age for name in states if name in self.found for age in self.found[name].ages)
-        return Outcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
+        return ReworkOutcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
 
-    def state(self, one: Followable) -> Reworked:
+    def state(self, one: FollowedSession) -> Reworked:
         """What git says of a session, or why it says nothing."""
         if one.name in self.found:
             return self.found[one.name].reworked
@@ -241,29 +329,29 @@ class Following:
         return found
 
 
-class Here:
+class RepositorySessions:
     """The sessions of one repository."""
 
-    def __init__(self, place: Place, sessions: Sequence[Followable], patience: float) -> None:
+    def __init__(self, place: KnownRepository, sessions: Sequence[FollowedSession], patience: float) -> None:
         self.place = place
         self.sessions = sessions
-        self.targets: dict[StreamName, Target] = {one.name: target(one, place) for one in sessions}
+        self.targets: dict[StreamName, Target] = {one.name: build_target(one, place) for one in sessions}
         self.by_id = {one.id: one for one in self.targets.values()}
         self.rivals = rivals(self.targets.values(), patience)
 
-    def rivals_of(self, one: Followable, until: float) -> list[tuple[str, int]]:
+    def rivals_of(self, one: FollowedSession, until: float) -> list[tuple[str, int]]:
         """Sessions that wrote some of the same lines before a time, and how many."""
         found = self.rivals.get(one.work.id, Counter())
         return sorted((other, lines) for other, lines in found.items() if self.by_id[other].started <= until)
 
-    def with_rivals(self, some: Sequence[Followable]) -> list[Target]:
+    def with_rivals(self, some: Sequence[FollowedSession]) -> list[Target]:
         """These sessions and all who wrote some of the same lines."""
         ids = {one.work.id for one in some}
         ids |= {other for one in ids for other in self.rivals.get(one, ())}
         return [self.by_id[one] for one in sorted(ids)]
 
 
-def doubted(found: Followed, place: Place) -> Followed:
+def add_doubt(found: Followed, place: KnownRepository) -> Followed:
     """What was found; where that is nothing, with what of the repository could not be read."""
     doubts = [SHALLOW] if place.repo.is_shallow else sorted(place.repo.notes)[:1]
     if found.reworked.state != "unknown" or not doubts:
@@ -271,7 +359,7 @@ def doubted(found: Followed, place: Place) -> Followed:
     return replace(found, reworked=replace(found.reworked, detail=f"{found.reworked.detail}; {doubts[0]}"))
 
 
-def named(state: Reworked, session: str, brought: Mapping[str, Sequence[str]]) -> Reworked:
+def name_replacer(state: Reworked, session: str, brought: Mapping[str, Sequence[str]]) -> Reworked:
     """The same with the session behind the later commit, where its transcript is known by now."""
     if state.state != "yes" or not state.commit:
         return state
@@ -280,3 +368,36 @@ def named(state: Reworked, session: str, brought: Mapping[str, Sequence[str]]) -
         return state
     by = state.by if state.by and state.by.startswith("revert") else f"session {others[0]}"
     return replace(state, by=by, session=others[0])
+
+
+def add_rework(session: Session, outcome: ReworkOutcome) -> Session:
+    """A session with what became of its lines."""
+    state = outcome.states.get((session.agent, session.id))
+    return replace(session, facts=session.facts | {"rework": msgspec.to_builtins(state)}) if state else session
+
+
+def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[Lost]:
+    """Sessions of which the last report said that they crushed, and which were replaced since."""
+    known = [(one, one.facts["rework"]) for one in sessions if was_told(one, outcome)]
+    return [
+        Lost(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
+        for one, rework in known
+        if rework["state"] == "yes" and has_crushed(one) is False
+    ]
+
+
+def was_told(session: Session, outcome: ReworkOutcome) -> bool:
+    """Whether the last report said that a session crushed."""
+    fate = outcome.fates.get((session.agent, session.id))
+    return fate is not None and fate.is_told
+
+
+def save_told(store: Store, sessions: Iterable[Session], outcome: ReworkOutcome) -> None:
+    """Keep which sessions this report says crushed."""
+    changed = []
+    for one in sessions:
+        crushed = has_crushed(one) is True
+        if crushed != was_told(one, outcome):
+            fate = outcome.fates.get((one.agent, one.id)) or Fate(agent=one.agent, id=one.id)
+            changed.append(replace(fate, is_told=crushed))
+    store.rework.save_fates(changed)

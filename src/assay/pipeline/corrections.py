@@ -15,7 +15,7 @@ ID_LENGTH = 12
 Placed = list[tuple[Segment, int, Turn]]
 
 
-def the_one(store: Store, config: Config, prefix: str) -> Session:
+def find_one_session(store: Store, config: Config, prefix: str) -> Session:
     """The session whose id begins so; none or several are told."""
     found = find_sessions(store, config, prefix.lower()) if prefix else []
     if not found:
@@ -30,10 +30,10 @@ def the_one(store: Store, config: Config, prefix: str) -> Session:
     return found[0]
 
 
-def split(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
+def split_session(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
     """Let a new session begin with a turn of another, given by its number in there or its id."""
     placed = read_placed_turns(store, config, session)
-    n = number(placed, session, turn)
+    n = find_turn(placed, session, turn)
     segment, _, chosen = placed[n]
     if chosen.prompt is None:
         raise BadInput(f"turn {n + 1} of {session.id} has no prompt; a session begins with what a person says")
@@ -45,7 +45,7 @@ def split(store: Store, config: Config, session: Session, turn: str, at: str) ->
     return find_session_of(store, config, session.id), find_session_of(store, config, new)
 
 
-def number(placed: Placed, session: Session, turn: str) -> int:
+def find_turn(placed: Placed, session: Session, turn: str) -> int:
     """Which turn is meant, counted from 0."""
     if turn.isdecimal() and len(turn) < ID_LENGTH:
         found = [int(turn) - 1] if 1 <= int(turn) <= len(placed) else []
@@ -60,7 +60,7 @@ def number(placed: Placed, session: Session, turn: str) -> int:
     return found[0]
 
 
-def merge(store: Store, config: Config, session: Session, other: Session, at: str) -> Session:
+def merge_sessions(store: Store, config: Config, session: Session, other: Session, at: str) -> Session:
     """Let a session go on with another."""
     if session.id == other.id:
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
@@ -70,7 +70,7 @@ def merge(store: Store, config: Config, session: Session, other: Session, at: st
     return find_session_of(store, config, session.id)
 
 
-def rename(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
+def rename_session(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
     """Give a session a title."""
     said = " ".join(title.encode("utf-8", "replace").decode().split())
     if not said:

@@ -16,7 +16,8 @@ from assay import facts
 from assay.errors import BadInput, JudgeError
 from assay.facts.failures import Failures
 from assay.judges import Judge, citations
-from assay.pipeline.work import ENCODE, prompts_at
+from assay.pipeline.privacy import NO_WORDS
+from assay.pipeline.scan_worker import ENCODE, list_prompt_times
 from assay.plugins import list_names, load_module
 from assay.scores.prism import is_crushed
 from assay.types import (
@@ -44,41 +45,41 @@ T = TypeVar("T")
 
 
 @cache
-def judge(name: str) -> Judge:
+def find_judge(name: str) -> Judge:
     """The judge called `name` that asks no model."""
-    if name not in own_judges():
-        there = ", ".join([*own_judges(), *model_backends()])
+    if name not in list_own_judges():
+        there = ", ".join([*list_own_judges(), *list_model_backends()])
         raise BadInput(f"no judge is called {name!r}; there are: {there}")
     return cast(Judge, load_module("judges", name))
 
 
-def own_judges() -> list[str]:
+def list_own_judges() -> list[str]:
     """The judges that ask no model."""
     return [one for one in list_names("judges") if callable(getattr(load_module("judges", one), "outcome", None))]
 
 
 @cache
-def model_backends() -> tuple[str, ...]:
+def list_model_backends() -> tuple[str, ...]:
     """The judges that ask a model, by the names people give them."""
     return tuple(one.replace("_", "-") for one in list_names("llm") if hasattr(load_module("llm", one), "connect"))
 
 
-def is_there(name: str) -> bool:
+def is_judge(name: str) -> bool:
     """Whether there is a judge of this name."""
-    return name in model_backends() or name in own_judges()
+    return name in list_model_backends() or name in list_own_judges()
 
 
-def is_known(name: str) -> None:
+def check_judge(name: str) -> None:
     """Refuse a judge that nobody knows, before anything is read."""
-    if not is_there(name):
-        judge(name)
+    if not is_judge(name):
+        find_judge(name)
 
 
-def hashed(*parts: object) -> str:
+def hash_values(*parts: object) -> str:
     return blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
 
 
-def input_of(version: str, turns: Sequence[Turn], after: Prompt | None) -> str:
+def hash_input(version: str, turns: Sequence[Turn], after: Prompt | None) -> str:
     """Hash of all that judging looks at."""
     found = blake2b(version.encode(), digest_size=16)
     for turn in turns:
@@ -90,7 +91,7 @@ def input_of(version: str, turns: Sequence[Turn], after: Prompt | None) -> str:
 # --- one run of turns -------------------------------------------------------------------------
 
 
-class Judged(Row, frozen=True):
+class SessionJudgement(Row, frozen=True):
     """What can be said of some turns wherever they stand: a session without its place."""
 
     models: list[str]
@@ -120,7 +121,7 @@ class Judged(Row, frozen=True):
     """Whose words these were, by the folder as it was before redaction."""
 
 
-class Asking:
+class JudgeTroubles:
     """Asks a judge and notes what it could not answer: a judge never breaks a run."""
 
     def __init__(self) -> None:
@@ -134,7 +135,7 @@ class Asking:
             return otherwise
 
 
-def judged(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: Asking) -> Judged:
+def judge_turns(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: JudgeTroubles) -> SessionJudgement:
     """Facts and judgements of some turns; the rubric is asked for first, and alone where it can't be answered yet."""
     established = facts.establish(turns)
     flat = facts.flat(established)
@@ -142,13 +143,15 @@ def judged(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: Askin
     rubric = asking.ask(lambda: by.rubric(turns), NO_RUBRIC)
     outcome = NO_OUTCOME
     if (intent := rubric.intent) is not None:
-        outcome = checked(asking.ask(lambda: by.outcome(turns, intent, failures, after), NO_OUTCOME), turns, after)
+        outcome = drop_false_citations(
+            asking.ask(lambda: by.outcome(turns, intent, failures, after), NO_OUTCOME), turns, after
+        )
     why = next(iter(asking.troubles), outcome.ungraded)
     language = NO_LANGUAGE if rubric is NO_RUBRIC else asking.ask(lambda: by.language(turns), NO_LANGUAGE)
-    status = status_of(flat["substance"], rubric, outcome, why)
-    return Judged(
-        models=models(turns),
-        prompts_at=list(prompts_at(turns)),
+    status = decide_status(flat["substance"], rubric, outcome, why)
+    return SessionJudgement(
+        models=list_models(turns),
+        prompts_at=list(list_prompt_times(turns)),
         facts=flat,
         language=language.natural,
         programming_language=language.programming,
@@ -170,35 +173,22 @@ def judged(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: Askin
     )
 
 
-def unjudged(turns: Sequence[Turn]) -> Judged:
+def leave_unjudged(turns: Sequence[Turn]) -> SessionJudgement:
     """Facts alone, of turns whose words nobody may see."""
     flat = facts.flat(facts.establish(turns))
-    return Judged(
-        models=models(turns),
-        prompts_at=list(prompts_at(turns)),
+    return SessionJudgement(
+        models=list_models(turns),
+        prompts_at=list(list_prompt_times(turns)),
         facts=flat,
-        language=None,
         programming_language=None,
-        intent=None,
         judge_status="opted_out" if flat["substance"] else "trivial",
-        ungraded_reason=None,
-        goal_complete=None,
-        confidence=None,
-        evidence=None,
-        citations=[],
-        reasons=[],
-        intent_reasons=[],
-        crushed=None,
-        title="",
-        summary="",
-        grade=None,
-        checks={},
         judge_versions={},
         judge="nobody",
+        **NO_WORDS,
     )
 
 
-def status_of(substance: bool, rubric: RubricJudgement, outcome: OutcomeJudgement, why: str) -> JudgeStatus:
+def decide_status(substance: bool, rubric: RubricJudgement, outcome: OutcomeJudgement, why: str) -> JudgeStatus:
     """Whether the judgement counts, or why not."""
     if not substance:
         return "trivial"
@@ -207,7 +197,7 @@ def status_of(substance: bool, rubric: RubricJudgement, outcome: OutcomeJudgemen
     return "ungraded" if outcome.goal_complete is None else "ok"
 
 
-def models(turns: Sequence[Turn]) -> list[str]:
+def list_models(turns: Sequence[Turn]) -> list[str]:
     """The models the main agent ran on, else those of its sub-agents."""
     spent = [(spend.by, spend.model) for turn in turns for spend in turn.spends if spend.model]
     return sorted({model for by, model in spent if not by} or {model for _, model in spent})
@@ -216,9 +206,9 @@ def models(turns: Sequence[Turn]) -> list[str]:
 # --- evidence ---------------------------------------------------------------------------------
 
 
-def checked(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | None) -> OutcomeJudgement:
+def drop_false_citations(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | None) -> OutcomeJudgement:
     """The outcome with the citations that stand in the transcript; without any, only silence can be judged."""
-    citations = tuple(one for one in outcome.citations if stands(one, turns, after))
+    citations = tuple(one for one in outcome.citations if has_quote(one, turns, after))
     if not citations and outcome.goal_complete is not None and outcome.evidence != "silent":
         return OutcomeJudgement(
             goal_complete=None, confidence=None, evidence=None, reasons=outcome.reasons, ungraded=NO_CITATION
@@ -226,23 +216,23 @@ def checked(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | No
     return replace(outcome, citations=citations)
 
 
-def stands(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
+def has_quote(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
     """Whether a quote stands in the turn it names, as it was said or as a model was shown it."""
-    return stands_as_said(citation, turns, after) or citations.is_standing(citation, turns, after)
+    return has_quote_as_said(citation, turns, after) or citations.is_standing(citation, turns, after)
 
 
-def stands_as_said(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
+def has_quote_as_said(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
     """Whether a quote stands in the turn it names; what was said next stands behind the last one."""
-    quote = squeezed(citation.quote).strip("… ")
+    quote = squeeze_spaces(citation.quote).strip("… ")
     if not quote or not 1 <= citation.turn <= len(turns) + (after is not None):
         return False
-    said = list(texts(turns[citation.turn - 1])) if citation.turn <= len(turns) else []
+    said = list(list_texts(turns[citation.turn - 1])) if citation.turn <= len(turns) else []
     if after and citation.turn >= len(turns):
         said.append(after.text)
-    return any(quote in squeezed(text) for text in said)
+    return any(quote in squeeze_spaces(text) for text in said)
 
 
-def texts(turn: Turn) -> Iterator[str]:
+def list_texts(turn: Turn) -> Iterator[str]:
     """All that was said in a turn, by people, agents and tools."""
     if turn.prompt:
         yield turn.prompt.text
@@ -254,6 +244,6 @@ def texts(turn: Turn) -> Iterator[str]:
         yield mark.detail
 
 
-def squeezed(text: str) -> str:
+def squeeze_spaces(text: str) -> str:
     """A text with every run of white space as one space."""
     return " ".join(text.split())

@@ -17,19 +17,25 @@ from assay.facts import substance
 from assay.judges import Judge
 from assay.judges import model as model_judge
 from assay.llm import FINAL, Question, QuestionResult
-from assay.pipeline import reading
-from assay.pipeline.judging import (
+from assay.pipeline import privacy
+from assay.pipeline.judgement import (
     NO_GAPS,
-    Asking,
-    Judged,
-    hashed,
-    input_of,
-    judge,
-    judged,
-    unjudged,
+    JudgeTroubles,
+    SessionJudgement,
+    find_judge,
+    hash_input,
+    hash_values,
+    judge_turns,
+    leave_unjudged,
 )
-from assay.pipeline.reading import Readable, readable
-from assay.pipeline.tenants import Owner, forbidden, named, shared
+from assay.pipeline.privacy import (
+    VisibleStream,
+    WordOwner,
+    explain_forbidden,
+    find_named_tenant,
+    merge_owners,
+    redact_stream,
+)
 from assay.sessions.boundaries import cut, turn_id
 from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
 from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
@@ -40,7 +46,7 @@ VERSION = 4
 OFFLINE = "offline"
 
 
-class Asks(Struct, frozen=True, kw_only=True):
+class JudgeModel(Struct, frozen=True, kw_only=True):
     """The model that a judge asks."""
 
     backend: str
@@ -52,13 +58,13 @@ class Asks(Struct, frozen=True, kw_only=True):
         return model_judge.versions(self.model, self.tokens, self.votes)
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class RunTerms(Struct, frozen=True, kw_only=True):
     """What holds for a whole run."""
 
     judge: str
-    asks: Asks | None
+    asks: JudgeModel | None
     """`None`: the judge asks no model."""
-    reading: reading.Rules
+    reading: privacy.PrivacyRules
     rules: Boundaries
     splits: frozenset[str]
     judging: str
@@ -67,17 +73,17 @@ class Terms(Struct, frozen=True, kw_only=True):
     """Version of all that decides where a stream is cut, and of `judging`."""
 
     def versions(self) -> dict[str, str]:
-        return self.asks.versions() if self.asks else judge(self.judge).versions()
+        return self.asks.versions() if self.asks else find_judge(self.judge).versions()
 
 
-def terms(config: Config, splits: frozenset[str], now: datetime, asks: Asks | None = None) -> Terms:
+def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: JudgeModel | None = None) -> RunTerms:
     """The terms of these settings; where people split is no part of the version: a split drops the stream's cut."""
     name = asks.backend if asks else config.judge
-    versions = asks.versions() if asks else judge(name).versions()
-    rules = reading.rules(config, now)
-    judging = hashed(VERSION, name, sorted(versions.items()), sessions.VERSION, facts.version(), rules.version)
-    cutting = hashed(judging, config.boundaries.commit)
-    return Terms(
+    versions = asks.versions() if asks else find_judge(name).versions()
+    rules = privacy.build_rules(config, now)
+    judging = hash_values(VERSION, name, sorted(versions.items()), sessions.VERSION, facts.version(), rules.version)
+    cutting = hash_values(judging, config.boundaries.commit)
+    return RunTerms(
         judge=name,
         asks=asks,
         reading=rules,
@@ -91,7 +97,7 @@ def terms(config: Config, splits: frozenset[str], now: datetime, asks: Asks | No
 # --- who judges ---------------------------------------------------------------------------------
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class PendingQuestion(Struct, frozen=True, kw_only=True):
     """A question to be asked, and of what."""
 
     about: str
@@ -100,7 +106,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     question: Question
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class KnownAnswers(Struct, frozen=True, kw_only=True):
     """What is known when turns are judged."""
 
     answers: Mapping[str, QuestionResult] = {}
@@ -110,7 +116,7 @@ class Told(Struct, frozen=True, kw_only=True):
     """Nobody is asked: questions are noted, and the offline judge's word stands for the answers."""
 
 
-class Facing:
+class FramedJudge:
     """A model judge that is shown the same of a session for every job: what is shown is paid for once."""
 
     def __init__(self, judge: model_judge.ModelJudge, after: Prompt | None) -> None:
@@ -127,15 +133,15 @@ class Facing:
         return self.judge.rubric(turns, self.after)
 
 
-class Bench:
+class StreamJudge:
     """Judges the turns of one stream or session, and collects what it wants to know."""
 
-    def __init__(self, terms: Terms, read: Readable, told: Told) -> None:
+    def __init__(self, terms: RunTerms, read: VisibleStream, told: KnownAnswers) -> None:
         self.terms = terms
         self.read = read
         self.told = told
         self.fallback = told.fallback
-        self.wanted: list[Wanted] = []
+        self.wanted: list[PendingQuestion] = []
         self.is_open = any(one.trouble and one.trouble not in FINAL for one in told.answers.values())
         """Something was not answered that may be answered another time."""
         self.asks = self.seated()
@@ -146,7 +152,9 @@ class Bench:
         if asks is None:
             return None
         name = self.read.owner.tenant
-        if why := forbidden(named(self.terms.reading.tenants, name), name, asks.backend, asks.model):
+        if why := explain_forbidden(
+            find_named_tenant(self.terms.reading.tenants, name), name, asks.backend, asks.model
+        ):
             self.fallback = why
             return None
         return model_judge.ModelJudge(
@@ -161,7 +169,7 @@ class Bench:
     @property
     def other(self) -> Judge:
         """The judge that asks nobody."""
-        return judge(OFFLINE if self.terms.asks else self.terms.judge)
+        return find_judge(OFFLINE if self.terms.asks else self.terms.judge)
 
     @property
     def stands_in(self) -> bool:
@@ -173,12 +181,12 @@ class Bench:
         known = {one.question.key for one in self.wanted}
         new = [one for one in (self.asks.wanted if self.asks else ()) if one.key not in known]
         project = self.read.stream.about.cwd
-        self.wanted += [Wanted(about=about, project=project, question=one) for one in new]
+        self.wanted += [PendingQuestion(about=about, project=project, question=one) for one in new]
         return bool(new)
 
     def gaps(self, stream: Stream) -> tuple[Gap, ...]:
         """Where topics shift."""
-        asking = Asking()
+        asking = JudgeTroubles()
         by = self.asks or self.other
         found = asking.ask(lambda: by.topic(stream), NO_GAPS)
         if self.note(stream.id) and self.stands_in:
@@ -187,25 +195,27 @@ class Bench:
         self.is_open |= bool(asking.troubles) and self.asks is None
         return found
 
-    def judge(self, about: str, turns: Sequence[Turn], after: Prompt | None, owner: Owner) -> tuple[Judged, bool]:
+    def judge(
+        self, about: str, turns: Sequence[Turn], after: Prompt | None, owner: WordOwner
+    ) -> tuple[SessionJudgement, bool]:
         """What is judged of some turns, whose they are, and whether that is settled."""
-        found, is_settled = (unjudged(turns), True) if owner.withheld else self.judged(about, turns, after)
+        found, is_settled = (leave_unjudged(turns), True) if owner.withheld else self.judged(about, turns, after)
         return replace(found, tenant=owner.tenant), is_settled
 
-    def judged(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+    def judged(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
         """What is judged of some turns, and whether that is settled; what is trivial asks no model."""
         if self.asks is None or not substance.fact(turns).substance:
             return self.judged_here(turns, after)
-        asking = Asking()
-        found = judged(Facing(self.asks, after), turns, after, asking)
+        asking = JudgeTroubles()
+        found = judge_turns(FramedJudge(self.asks, after), turns, after, asking)
         if self.note(about) and self.stands_in:
             return self.judged_here(turns, after)[0], False
         return replace(found, judge=self.terms.judge), not self.is_open
 
-    def judged_here(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[Judged, bool]:
+    def judged_here(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
         """What the judge says that asks nobody."""
-        asking = Asking()
-        found = judged(self.other, turns, after, asking)
+        asking = JudgeTroubles()
+        found = judge_turns(self.other, turns, after, asking)
         name = OFFLINE if self.terms.asks else self.terms.judge
         return replace(found, judge=name, fallback=self.fallback or None), not asking.troubles
 
@@ -216,38 +226,38 @@ class Bench:
 class CutTask(Struct, frozen=True, kw_only=True):
     """A stream to cut."""
 
-    terms: Terms
+    terms: RunTerms
     stream: StreamFiles
     kept: StreamPieces
     known: frozenset[str]
     """Inputs of which judgements are kept."""
-    told: Told = Told()
+    told: KnownAnswers = KnownAnswers()
 
 
-class Cutting(Struct, frozen=True, kw_only=True):
+class CutResult(Struct, frozen=True, kw_only=True):
     """A stream, cut, unless something must be asked first; what is wanted beside a cut is not asked."""
 
     stream: StreamFiles
     cut: CutStream | None = None
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[PendingQuestion, ...] = ()
 
 
-def cut_stream(task: CutTask) -> Cutting:
+def cut_stream(task: CutTask) -> CutResult:
     """Cut a stream and judge what is not known yet."""
     terms = task.terms
-    bench = Bench(terms, readable(task.kept, terms.reading), task.told)
+    bench = StreamJudge(terms, redact_stream(task.kept, terms.reading), task.told)
     stream = bench.read.stream
     gaps = NO_GAPS if bench.read.withheld else bench.gaps(stream)
     if bench.wanted and not (bench.fallback or task.told.guesses):
-        return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
+        return CutResult(stream=task.stream, wanted=tuple(bench.wanted))
     found = [
         judge_segment(task, bench, n, segment)
         for n, segment in enumerate(cut(bench.read.placed, gaps, terms.splits, terms.rules))
     ]
     if bench.wanted and not (bench.fallback or task.told.guesses):
-        return Cutting(stream=task.stream, wanted=tuple(bench.wanted))
+        return CutResult(stream=task.stream, wanted=tuple(bench.wanted))
     is_done = not bench.is_open and all(one.input for one in found)
-    return Cutting(
+    return CutResult(
         stream=task.stream,
         cut=CutStream(
             agent=task.stream.agent,
@@ -261,11 +271,11 @@ def cut_stream(task: CutTask) -> Cutting:
     )
 
 
-def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> StoredSegment:
+def judge_segment(task: CutTask, bench: StreamJudge, n: int, segment: Segment) -> StoredSegment:
     """A segment with what is judged of it, unless that is known."""
     stream = bench.read.stream
-    turns, after = turns_in(stream, segment), prompt_after(stream, segment)
-    hashed = input_of(task.terms.judging, turns, after)
+    turns, after = list_turns_in(stream, segment), find_prompt_after(stream, segment)
+    hashed = hash_input(task.terms.judging, turns, after)
     kept = StoredSegment(
         segment=segment,
         n=n,
@@ -274,72 +284,74 @@ def judge_segment(task: CutTask, bench: Bench, n: int, segment: Segment) -> Stor
     )
     if hashed in task.known:
         return kept
-    found, is_settled = bench.judge(segment.id, turns, after, owner_in(bench.read, segment))
+    found, is_settled = bench.judge(segment.id, turns, after, find_segment_owner(bench.read, segment))
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
 
 
-class Parts(Struct, frozen=True, kw_only=True):
+class SessionParts(Struct, frozen=True, kw_only=True):
     """A session of several segments, in order of time."""
 
     segments: tuple[Segment, ...]
     input: str
 
 
-class WholeTask(Struct, frozen=True, kw_only=True):
+class JoinTask(Struct, frozen=True, kw_only=True):
     """Sessions of several segments, with the streams they stand in."""
 
-    terms: Terms
+    terms: RunTerms
     streams: dict[StreamName, StreamPieces]
-    wanted: tuple[Parts, ...]
-    told: Told = Told()
+    wanted: tuple[SessionParts, ...]
+    told: KnownAnswers = KnownAnswers()
 
 
-class Joining(Struct, frozen=True, kw_only=True):
+class JoinResult(Struct, frozen=True, kw_only=True):
     """A session judged as one, unless something must be asked first."""
 
-    parts: Parts
+    parts: SessionParts
     whole: JoinedSession | None = None
-    wanted: tuple[Wanted, ...] = ()
+    wanted: tuple[PendingQuestion, ...] = ()
 
 
-def judge_wholes(task: WholeTask) -> list[Joining]:
+def judge_joined_sessions(task: JoinTask) -> list[JoinResult]:
     """Judge each session as one."""
-    streams = {name: readable(kept, task.terms.reading) for name, kept in task.streams.items()}
-    return [judge_whole(task, parts, streams) for parts in task.wanted]
+    streams = {name: redact_stream(kept, task.terms.reading) for name, kept in task.streams.items()}
+    return [judge_joined_session(task, parts, streams) for parts in task.wanted]
 
 
-def judge_whole(task: WholeTask, parts: Parts, streams: Mapping[StreamName, Readable]) -> Joining:
+def judge_joined_session(
+    task: JoinTask, parts: SessionParts, streams: Mapping[StreamName, VisibleStream]
+) -> JoinResult:
     """Judge a session as one; where its streams changed since it was put together, it is not kept as known."""
     read = [streams[one.agent, one.stream] for one in parts.segments]
     pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
-    turns = [turn for stream, segment in pieces for turn in turns_in(stream, segment)]
-    inputs = [input_of(task.terms.judging, turns_in(*piece), prompt_after(*piece)) for piece in pieces]
-    owner = shared(owner_in(one, segment) for one, segment in zip(read, parts.segments, strict=True))
-    bench = Bench(task.terms, replace(read[0], owner=shared(one.owner for one in read)), task.told)
+    turns = [turn for stream, segment in pieces for turn in list_turns_in(stream, segment)]
+    inputs = [hash_input(task.terms.judging, list_turns_in(*piece), find_prompt_after(*piece)) for piece in pieces]
+    owner = merge_owners(find_segment_owner(one, segment) for one, segment in zip(read, parts.segments, strict=True))
+    bench = StreamJudge(task.terms, replace(read[0], owner=merge_owners(one.owner for one in read)), task.told)
     first = parts.segments[0]
-    found, is_settled = bench.judge(first.id, turns, prompt_after(*pieces[-1]), owner)
+    found, is_settled = bench.judge(first.id, turns, find_prompt_after(*pieces[-1]), owner)
     if bench.wanted and not bench.fallback:
-        return Joining(parts=parts, wanted=tuple(bench.wanted))
-    is_sure = is_settled and hashed(*inputs) == parts.input
+        return JoinResult(parts=parts, wanted=tuple(bench.wanted))
+    is_sure = is_settled and hash_values(*inputs) == parts.input
     whole = JoinedSession(
         agent=first.agent,
         id=first.id,
         input=parts.input if is_sure else "",
         judged=msgspec.json.encode(found),
     )
-    return Joining(parts=parts, whole=whole)
+    return JoinResult(parts=parts, whole=whole)
 
 
-def turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:
+def list_turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:
     """The turns of a segment."""
     return stream.turns[segment.first : segment.last + 1]
 
 
-def prompt_after(stream: Stream, segment: Segment) -> Prompt | None:
+def find_prompt_after(stream: Stream, segment: Segment) -> Prompt | None:
     """What the person said next in the same stream."""
     return next((turn.prompt for turn in stream.turns[segment.last + 1 :] if turn.prompt), None)
 
 
-def owner_in(read: Readable, segment: Segment) -> Owner:
+def find_segment_owner(read: VisibleStream, segment: Segment) -> WordOwner:
     """Whose the turns of a segment are."""
-    return shared(read.owners[segment.first : segment.last + 1])
+    return merge_owners(read.owners[segment.first : segment.last + 1])

@@ -1,6 +1,6 @@
 """One file to turns: what was read before is kept, only new bytes are read.
 
-`Digest` is all that is known of a file. Give it back and reading goes on where it stopped: in
+`FileState` is all that is known of a file. Give it back and reading goes on where it stopped: in
 another process, on another day, with the same result as reading the file from its start.
 """
 
@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.pipeline.decode import Fast, Malformed, patient
-from assay.pipeline.lines import Lines
+from assay import facts, sessions
+from assay.pipeline.records import LineReader, MalformedLine, RecordDecoder, decode_patiently
 from assay.sessions.turns import Builder, Tally
-from assay.sources import Source, SourceReader, find_source, load_sources
-from assay.types import Part, Place, Skipped, Turn
+from assay.sources import SourceReader, find_source, load_sources
+from assay.types import FileState, Place, Skipped, Turn
 
 HEAD = 64 << 10
 NOT_PLAIN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
@@ -29,71 +29,56 @@ MOST_SKIPS = 1_000
 """Skips that are listed one by one; the rest is only counted."""
 
 
-class Counts(Struct, frozen=True, kw_only=True):
-    """Lines of a file: `read + skipped` are all there are."""
+class FileContent(Struct, frozen=True, kw_only=True):
+    """What is known of a file, with its turns."""
 
-    read: int = 0
-    skipped: int = 0
-    bytes_read: int = 0
-    """Bytes that this very reading took from the file."""
-
-
-class Digest(Struct, frozen=True, kw_only=True):
-    """What one file holds."""
-
-    source: str
-    """Name of the source that reads it; empty for a file that is no transcript."""
-    version: int = 0
-    place: Place = Place()
-    counts: Counts = Counts()
-    skips: tuple[Skipped, ...] = ()
-    tail: Skipped | None = None
-    """A last line that is still being written; it is looked at again next time."""
-    part: Part | None = None
+    state: FileState
     turns: tuple[Turn, ...] = ()
     changed: frozenset[int] = frozenset()
     """Numbers of the turns that are new or other than before."""
-    unknown: dict[str, int] = {}
-    state: bytes = b""
-    """What the reader and the builder remember."""
-    is_continued: bool = False
 
 
-class Memory(Struct):
+class ReaderMemory(Struct):
     """The remembered state, as stored."""
 
     reader: msgspec.Raw
     tally: Tally
 
 
-def digest(path: Path, before: Digest | None = None) -> Digest:
-    """Read a file, or what is new in it."""
+def read_file(path: Path, before: FileContent | None = None) -> FileContent:
+    """Read a file, or what is new in it since `before`."""
     with path.open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())
         place = Place(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
-        if before is not None and before.source and can_continue(file, before, place):
-            return Reading(file, find_source(before.source), before).run(place)
+        if before is not None and before.state.source and can_continue(file, before.state, place):
+            return FileReader(file, before).run(place)
         file.seek(0)
         head = file.read(HEAD)
         file.seek(0)
-        name = claimed(head)
-        if not name:
-            return not_a_transcript(file, head, place)
-        return Reading(file, find_source(name), Digest(source=name)).run(place)
+        state = FileState(path=str(path), source=find_source_name(head))
+        if not state.source:
+            return FileContent(state=skip_file(file, head, replace(state, place=place)))
+        return FileReader(file, FileContent(state=state)).run(place)
 
 
-def can_continue(file: FileIO, before: Digest, now: Place) -> bool:
+def build_version(source: str) -> str:
+    """Changes when a file would be read, its turns folded or its facts established in another way."""
+    read_by = f"{source}@{find_source(source).VERSION}" if source else "none"
+    return f"{read_by};sessions@{sessions.VERSION};{facts.version()}"
+
+
+def can_continue(file: FileIO, before: FileState, now: Place) -> bool:
     """Whether the file only grew since, and is read in the same way; a rewrite may well keep the size."""
     old = before.place
     return (
-        before.version == find_source(before.source).VERSION
+        before.version == build_version(before.source)
         and now.inode == old.inode
         and (now.size > old.size or (now.size, now.mtime_ns) == (old.size, old.mtime_ns))
-        and anchor(file, old.offset) == old.anchor
+        and hash_anchor(file, old.offset) == old.anchor
     )
 
 
-def anchor(file: FileIO, offset: int) -> bytes:
+def hash_anchor(file: FileIO, offset: int) -> bytes:
     """Hash of the file's first bytes and of those before an offset."""
     found = hashlib.blake2b(digest_size=16)
     file.seek(0)
@@ -103,29 +88,25 @@ def anchor(file: FileIO, offset: int) -> bytes:
     return found.digest()
 
 
-def claimed(head: bytes) -> str:
+def find_source_name(head: bytes) -> str:
     """Name of the source whose format a file that begins so has."""
     return next((name for name, one in load_sources().items() if one.claims(head)), "")
 
 
-def not_a_transcript(file: FileIO, head: bytes, place: Place) -> Digest:
-    """A file nobody reads: all its lines are skipped, for one reason."""
+def skip_file(file: FileIO, head: bytes, state: FileState) -> FileState:
+    """Count the lines of a file that nobody reads: all are skipped, for one reason."""
     total = read = last = 0
     block = bytearray(1 << 20)
     while got := file.readinto(block):
         total += block.count(b"\n", 0, got)
         read, last = read + got, block[got - 1]
     total += bool(read) and last != 10
-    why = kind_of(head) if read else "an empty file"
-    return Digest(
-        source="",
-        place=place,
-        counts=Counts(skipped=total, bytes_read=read),
-        skips=(Skipped(line=0, why=why),),
-    )
+    why = explain_no_transcript(head) if read else "an empty file"
+    skips = (Skipped(line=0, why=why),)
+    return replace(state, version=build_version(""), lines_skipped=total, bytes_read=read, skips=skips)
 
 
-def kind_of(head: bytes) -> str:
+def explain_no_transcript(head: bytes) -> str:
     """What a file is that is no transcript, as far as its first bytes tell."""
     if head.startswith(b"\x1f\x8b"):
         return "gzip data, not a transcript; unpack it first"
@@ -137,44 +118,45 @@ def kind_of(head: bytes) -> str:
 
 
 @cache
-def decoder(name: str) -> msgspec.json.Decoder[object]:
+def build_decoder(name: str) -> msgspec.json.Decoder[object]:
     """The fast decoder of a source's records."""
     return msgspec.json.Decoder(find_source(name).Record)
 
 
-class Reading:
+class FileReader:
     """Reads one file from where `before` stopped."""
 
-    def __init__(self, file: FileIO, source_: Source, before: Digest) -> None:
+    def __init__(self, file: FileIO, content: FileContent) -> None:
+        before = content.state
         self.file = file
-        self.source = source_
+        self.source = find_source(before.source)
         self.before = before
-        self.reader: SourceReader = source_.Reader()
+        self.reader: SourceReader = self.source.Reader()
         tally = None
         if before.state:
-            memory = msgspec.msgpack.decode(before.state, type=Memory)
-            self.reader = msgspec.msgpack.decode(memory.reader, type=source_.Reader)
+            memory = msgspec.msgpack.decode(before.state, type=ReaderMemory)
+            self.reader = msgspec.msgpack.decode(memory.reader, type=self.source.Reader)
             tally = memory.tally
-        self.builder = Builder(tally, before.turns)
+        self.builder = Builder(tally, content.turns)
         half = before.tail is not None and before.place.is_mid_line
-        self.read = before.counts.read + half
-        self.skipped = before.counts.skipped - (before.tail is not None)
+        self.read = before.lines_read + half
+        self.skipped = before.lines_skipped - (before.tail is not None)
         self.taken = 0
         self.skips = list(before.skips)
         self.offset = before.place.offset
         self.is_mid_line = before.place.is_mid_line
         self.tail: Skipped | None = None
 
-    def run(self, now: Place) -> Digest:
+    def run(self, now: Place) -> FileContent:
         """Read to the end of the file as it is now."""
         self.file.seek(self.offset)
-        fast = decoder(self.before.source)
+        fast = build_decoder(self.before.source)
         take, emit, decode = self.reader.take, self.builder.take, fast.decode
-        taken = Lines(self.file)
+        taken = LineReader(self.file)
         lines = iter(taken)
         if self.is_mid_line:
             for line in islice(lines, 1):
-                self.hard(line, fast, is_whole=True)
+                self.take_odd_line(line, fast, is_whole=True)
         fine = 0
         for line in lines:
             try:
@@ -182,24 +164,24 @@ class Reading:
             except NOT_PLAIN:
                 self.read += fine
                 fine = 0
-                self.hard(line, fast, is_whole=True)
+                self.take_odd_line(line, fast, is_whole=True)
             else:
                 take(record, emit)
                 fine += 1
         self.read += fine
         return self.finish(taken, fast, now)
 
-    def finish(self, taken: Lines, fast: Fast, now: Place) -> Digest:
+    def finish(self, taken: LineReader, fast: RecordDecoder, now: Place) -> FileContent:
         """See to what follows the last newline."""
         start = self.offset
         self.offset += taken.consumed
         rest = None if taken.is_too_long else taken.rest
-        if taken.rest_length and self.hard(rest, fast, is_whole=False):
+        if taken.rest_length and self.take_odd_line(rest, fast, is_whole=False):
             self.offset += taken.rest_length
         self.taken = taken.consumed + taken.rest_length
-        return self.result(replace(now, offset=self.offset, is_mid_line=self.is_mid_line), start)
+        return self.build_content(replace(now, offset=self.offset, is_mid_line=self.is_mid_line), start)
 
-    def hard(self, line: memoryview | None, fast: Fast, *, is_whole: bool) -> bool:
+    def take_odd_line(self, line: memoryview | None, fast: RecordDecoder, *, is_whole: bool) -> bool:
         """A line that is not simply one record and a newline; whether it is done with."""
         goes_on = self.is_mid_line
         number = self.read + self.skipped + (not goes_on)
@@ -209,19 +191,19 @@ class Reading:
             why = "longer than 64 MB"
         else:
             try:
-                records = patient(line, fast)
-            except Malformed as error:
+                records = decode_patiently(line, fast)
+            except MalformedLine as error:
                 why, records = str(error), error.records
         if why and not is_whole:
             self.tail = Skipped(line=number, why=f"unfinished last line ({why})")
             return False
         for record in records:
             self.reader.take(record, self.builder.take)
-        self.count(number, why, goes_on)
+        self.count_line(number, why, goes_on)
         self.is_mid_line = not is_whole
         return True
 
-    def count(self, number: int, why: str, goes_on: bool) -> None:
+    def count_line(self, number: int, why: str, goes_on: bool) -> None:
         """Count a line once, as read or as skipped, even when it came in two pieces."""
         if goes_on:
             was_skipped = bool(self.skips) and self.skips[-1].line == number
@@ -236,27 +218,24 @@ class Reading:
         if len(self.skips) < MOST_SKIPS:
             self.skips.append(Skipped(line=number, why=why))
 
-    def result(self, place: Place, start: int) -> Digest:
+    def build_content(self, place: Place, start: int) -> FileContent:
         """All that is known now."""
         part = self.builder.part(self.source.AGENT)  # counts events, which the memory holds
         memory = msgspec.msgpack.encode(
             {"reader": msgspec.Raw(msgspec.msgpack.encode(self.reader)), "tally": self.builder.tally}
         )
-        return Digest(
-            source=self.before.source,
-            version=self.source.VERSION,
-            place=replace(place, anchor=anchor(self.file, place.offset)),
-            counts=Counts(
-                read=self.read - (self.tail is not None and self.is_mid_line),
-                skipped=self.skipped + (self.tail is not None),
-                bytes_read=self.taken,
-            ),
+        state = replace(
+            self.before,
+            version=build_version(self.before.source),
+            place=replace(place, anchor=hash_anchor(self.file, place.offset)),
+            lines_read=self.read - (self.tail is not None and self.is_mid_line),
+            lines_skipped=self.skipped + (self.tail is not None),
+            bytes_read=self.taken,
             skips=tuple(self.skips),
             tail=self.tail,
             part=part,
-            turns=self.builder.turns(),
-            changed=frozenset(self.builder.changed),
             unknown=dict(self.reader.unknown),
             state=memory,
             is_continued=start > 0,
         )
+        return FileContent(state=state, turns=self.builder.turns(), changed=frozenset(self.builder.changed))

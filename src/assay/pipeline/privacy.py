@@ -1,0 +1,301 @@
+"""The one way from what is kept of transcripts to anybody: words come out redacted, or not at all.
+
+Whose words they are, and whether anybody may see them, is their tenant's to say. Nothing else decodes turns for
+judges, reports or the person: `tests/test_exits.py` holds us to it.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, reduce
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from assay.config import Config, Tenant, stricter
+from assay.files import to_folder_prefix
+from assay.pipeline.scan_worker import decode_pieces
+from assay.sessions.join import join
+from assay.sessions.redaction import Options, Redactor, clean, silent, version
+from assay.stores import StreamPieces
+from assay.types import Entry, Session, Stream, Summary
+from assay.types.signs import is_folder, of_attribute, of_key
+
+Tenants = Mapping[str, Tenant]
+
+AND = " + "
+"""Between the tenants whose words stand in one session."""
+OPTED_OUT = "opted out"
+EXPIRED = "kept no longer than its tenant allows"
+WORDLESS_FACTS: dict[str, object] = {"files": [], "lines_by_file": {}, "failure_signals": [], "pull_requests": []}
+"""Facts that hold words of a transcript, emptied."""
+
+
+NO_WORDS: dict[str, Any] = {
+    "language": None,
+    "intent": None,
+    "ungraded_reason": None,
+    "goal_complete": None,
+    "confidence": None,
+    "evidence": None,
+    "citations": [],
+    "reasons": [],
+    "intent_reasons": [],
+    "crushed": None,
+    "title": "",
+    "summary": "",
+    "grade": None,
+    "checks": {},
+}
+"""What is judged of words that nobody may see: nothing."""
+
+
+class WordOwner(Struct, frozen=True):
+    """Whose some words are, and why nobody may see them; nothing where they may be seen."""
+
+    tenant: str | None = None
+    withheld: str = ""
+
+
+def find_tenant(tenants: Tenants, folder: str, signs: Collection[str] = ()) -> str | None:
+    """The first tenant that a folder, or the signs of attributes and keys, belong to."""
+    for name, one in tenants.items():
+        if any(is_below(folder, project) for project in one.projects):
+            return name
+        if one.attributes and all(of_attribute(*pair) in signs for pair in one.attributes.items()):
+            return name
+        if any(of_key(key) in signs for key in one.keys):
+            return name
+    return None
+
+
+def find_owner_among(tenants: Tenants, signs: Sequence[str], ended_at: str, now: datetime) -> WordOwner:
+    """Whose words with these signs are: where several tenants claim them, the one that withholds them, else all."""
+    folders = [one for one in signs if is_folder(one)] or [""]
+    names = dict.fromkeys(find_tenant(tenants, one, signs) for one in folders)
+    found = [WordOwner(name, explain_withheld(tenants[name], ended_at, now)) for name in names if name is not None]
+    return next((one for one in found if one.withheld), merge_owners(found))
+
+
+def merge_owners(owners: Iterable[WordOwner]) -> WordOwner:
+    """The owner of what several own: all whose words may be seen, by name; of what nobody may see, the first."""
+    some = list(owners)
+    heard = dict.fromkeys(one.tenant for one in some if one.tenant and not one.withheld)
+    if some and all(one.withheld for one in some):
+        return some[0]
+    return WordOwner(AND.join(heard) or None)
+
+
+def find_named_tenant(tenants: Tenants, name: str | None) -> Tenant | None:
+    """The tenant of that name; of several, whatever one of them forbids is forbidden."""
+    if not name or name in tenants:
+        return tenants.get(name or "")
+    return reduce(stricter, (tenants[one] for one in name.split(AND) if one in tenants), Tenant())
+
+
+def is_below(project: str, folder: str) -> bool:
+    """Whether a folder is another one or lies in it, by its name or by where links lead."""
+    places = resolve_folder(os.path.expanduser(folder))
+    return any(
+        there == place or there.startswith(to_folder_prefix(place))
+        for there in resolve_folder(project)
+        for place in places
+    )
+
+
+@lru_cache(4096)
+def resolve_folder(folder: str) -> frozenset[str]:
+    """A folder's path in plain form, and with its links followed."""
+    if not folder:
+        return frozenset({""})
+    plain = os.path.normpath(folder)
+    plain = plain[1:] if plain.startswith("//") else plain
+    return frozenset({plain, os.path.realpath(plain)} if plain.startswith("/") else {plain})
+
+
+def explain_withheld(tenant: Tenant | None, ended_at: str, now: datetime) -> str:
+    """Why a tenant's words may not be shown to anybody; nothing where they may."""
+    if tenant is None:
+        return ""
+    if tenant.opt_out:
+        return OPTED_OUT
+    if tenant.retention_days is None or not ended_at:
+        return ""
+    return EXPIRED if parse_record_time(ended_at) < now - timedelta(days=tenant.retention_days) else ""
+
+
+def explain_forbidden(tenant: Tenant | None, name: str | None, backend: str, model: str) -> str:
+    """Why a model may not judge a tenant's sessions; nothing where it may."""
+    if tenant is not None and tenant.judges is not None and backend not in tenant.judges:
+        return f"tenant {name} does not allow {backend}"
+    if tenant is not None and tenant.models is not None and model not in tenant.models:
+        return f"tenant {name} does not allow the model {model}"
+    return ""
+
+
+def parse_record_time(at: str) -> datetime:
+    """A time as records write it; one that can't be read is long ago."""
+    try:
+        found = datetime.fromisoformat(at)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def remove_words(session: Session) -> Session:
+    """A session without a word of its transcript: facts in numbers, and where it stands."""
+    wordless = {name: value for name, value in WORDLESS_FACTS.items() if name in session.facts}
+    rework = session.facts.get("rework")
+    if isinstance(rework, dict):
+        wordless["rework"] = rework | {"by": None, "detail": None}
+    return replace(
+        session,
+        branch="",
+        boundary=replace(session.boundary, evidence=""),
+        merged_from=[replace(one, evidence="") for one in session.merged_from],
+        facts=session.facts | wordless,
+        judge_status="trivial" if session.judge_status == "trivial" else "opted_out",
+        **NO_WORDS,
+    )
+
+
+FACTS = msgspec.json.Decoder(dict[str, Any]).decode
+JSON = msgspec.json.Encoder().encode
+SECRETS = Options()
+T = TypeVar("T", bound=Struct)
+
+
+class PrivacyRules(Struct, frozen=True, kw_only=True):
+    """What may be read, and how."""
+
+    options: Options = Options()
+    tenants: dict[str, Tenant] = {}
+    now: datetime = datetime.max.replace(tzinfo=UTC)
+
+    @property
+    def version(self) -> tuple[object, ...]:
+        """All that decides what a reader sees; time passes without it."""
+        return version(), self.options, sorted(self.tenants.items())
+
+
+class VisibleStream(Struct, frozen=True, kw_only=True):
+    """A stream as it may be seen."""
+
+    stream: Stream
+    placed: Stream
+    """The same with only its secrets replaced: for finding its folders and files again, never for eyes."""
+    redactor: Redactor
+    owners: tuple[WordOwner, ...]
+    """Of each turn."""
+    owner: WordOwner
+    """Of all of them."""
+
+    @property
+    def withheld(self) -> str:
+        """Why there are no words in it."""
+        return self.owner.withheld
+
+
+def build_rules(config: Config, now: datetime) -> PrivacyRules:
+    """The rules of these settings."""
+    chosen = config.redaction
+    options = Options(email=chosen.email, home=chosen.home, hosts=chosen.hosts)
+    return PrivacyRules(options=options, tenants=config.tenants, now=now)
+
+
+def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
+    """A stream of its files as kept, redacted."""
+    stream = join(decode_pieces(kept), kept.elsewhere)
+    about = stream.about
+    owners = tuple(find_owner(turn.signs or (about.cwd,), about.ended_at, rules) for turn in stream.turns)
+    whole = merge_owners(owners or [find_owner(about.signs or (about.cwd,), about.ended_at, rules)])
+    redactor = Redactor(rules.options)
+    heard = silent(stream, [bool(one.withheld) for one in owners]) if any(one.withheld for one in owners) else stream
+    if whole.withheld:
+        seen = placed = silent(stream)
+    elif rules.options == SECRETS:
+        seen = placed = clean(heard, redactor)
+    else:
+        placed = clean(heard, Redactor())
+        seen = clean(placed, redactor)
+    return VisibleStream(stream=seen, placed=placed, redactor=redactor, owners=owners, owner=whole)
+
+
+def find_owner(signs: Sequence[str], ended_at: str, rules: PrivacyRules) -> WordOwner:
+    """Whose words with these signs are."""
+    return find_owner_among(rules.tenants, signs, ended_at, rules.now)
+
+
+def redact_summary(one: Summary, rules: PrivacyRules) -> Summary:
+    """A stream as it is listed, redacted."""
+    redactor = Redactor(rules.options)
+    signs = FACTS(one.facts).get("signs") or [one.project]
+    if find_owner(signs, one.ended_at, rules).withheld:
+        one = replace(one, title="", branch="", facts=JSON(FACTS(one.facts) | WORDLESS_FACTS))
+    if redactor.holds(one.facts.decode("utf-8", "surrogatepass")):
+        one = replace(one, facts=JSON(redact_json(FACTS(one.facts), redactor)))
+    title, branch, project = redactor.text(one.title), redactor.text(one.branch), redactor.text(one.project)
+    return replace(one, title=title, branch=branch, project=project, file=redactor.text(one.file))
+
+
+def redact_session(one: Session, rules: PrivacyRules) -> Session:
+    """A session as it is told.
+
+    Its turns were redacted before it was judged; since then people named it, git said who replaced its lines, and
+    words may have to go because time has passed.
+    """
+    name = one.tenant or (None if one.facts.get("signs") else find_tenant(rules.tenants, one.project))
+    found = replace(one, tenant=name)
+    if is_withheld(name, one.ended_at, rules):
+        found = remove_words(found)
+    redactor = Redactor(rules.options)
+    text = redactor.text
+    return replace(
+        found,
+        title=text(found.title),
+        branch=text(found.branch),
+        project=text(found.project),
+        boundary=replace(found.boundary, evidence=text(found.boundary.evidence)),
+        merged_from=[replace(join, evidence=text(join.evidence)) for join in found.merged_from],
+        facts=found.facts | {"rework": redact_json(found.facts.get("rework"), redactor)},
+    )
+
+
+def is_withheld(tenant: str | None, ended_at: str, rules: PrivacyRules) -> bool:
+    """Whether nobody may see a word of what this tenant said until then."""
+    return bool(explain_withheld(find_named_tenant(rules.tenants, tenant), ended_at, rules.now))
+
+
+def redact_json(value: Any, redactor: Redactor) -> Any:
+    """A value as JSON has it, every text in it redacted, names of fields too."""
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, dict):
+        return {redactor.text(name): redact_json(one, redactor) for name, one in value.items()}
+    return [redact_json(one, redactor) for one in value] if isinstance(value, list | tuple) else value
+
+
+def redact_struct(value: T, rules: PrivacyRules) -> T:
+    """A value of ours with every text in it redacted: what a model or a server said stands in no transcript."""
+    return msgspec.convert(redact_json(msgspec.to_builtins(value), Redactor(rules.options)), type(value))
+
+
+def redact_entries(ledger: list[Entry], sessions: list[Session], rules: PrivacyRules) -> list[Entry]:
+    """The ledger as it is told, without the words of sessions that have none."""
+    redactor = Redactor(rules.options)
+    silent = [one for one in sessions if is_withheld(one.tenant, one.ended_at, rules)]
+    wordless = {name for one in silent for name in (one.id, *(join.id for join in one.merged_from))}
+    return [replace(one, evidence="" if one.session in wordless else redactor.text(one.evidence)) for one in ledger]
+
+
+def redact_skips(listed: Iterable[tuple[str, int, str]], rules: PrivacyRules) -> list[tuple[str, int, str]]:
+    """Paths, lines and reasons of what was skipped, redacted: what a file is called is somebody's word too."""
+    redactor = Redactor(rules.options)
+    return [(redactor.text(path), line, redactor.text(why)) for path, line, why in listed]
+
+
+def redact_unreadable(listed: Iterable[tuple[str, str]], rules: PrivacyRules) -> list[tuple[str, str]]:
+    """Paths that could not be opened, and why, redacted."""
+    return [(path, why) for path, _, why in redact_skips(((path, 0, why) for path, why in listed), rules)]
