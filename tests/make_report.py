@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-from assay.scores.report import JudgeInfo, Report, Skips, report
+from assay.scores.report import JudgeInfo, Report, Skips, build_report
 from assay.types import Entry, Session
 from tests.make_sessions import failing, missed, session_of
 
@@ -14,7 +14,7 @@ JUDGE = JudgeInfo(backend="offline", versions={"outcome": "1"})
 def report_of(sessions: Sequence[Session], *, ledger: Sequence[Entry] = (), **more: Any) -> Report:
     """The report on some sessions."""
     skipped = Skips(files=0, lines=0, reasons={})
-    return report(
+    return build_report(
         sessions, ledger, **{"streams": len(sessions), "judge": JUDGE, "skipped": skipped, "zone": UTC} | more
     )
 

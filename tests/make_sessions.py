@@ -6,8 +6,10 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.judges.criteria import FLOORS
+from assay.scores.prism import has_crushed
 from assay.types import Boundary, Failure, Reason, Session
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -66,7 +68,8 @@ def session_of(*, day: float = 0, rework: str = "no", facts: dict[str, Any] | No
         "checks": {},
         "judge_versions": {"outcome": "1"},
     }
-    return Session(**plain | more)
+    made = Session(**plain | more)
+    return made if "crushed" in more else replace(made, crushed=has_crushed(made))
 
 
 def missed(**more: Any) -> Session:

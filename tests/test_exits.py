@@ -14,7 +14,7 @@ import pytest
 import assay
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
-from assay.scores.slices import WAYS
+from assay.scores.breakdown import WAYS
 from assay.testing.claude_code import build_prompt, build_reply, write_lines
 from assay.testing.models import ErrorStatus, ModelServer
 from tests.conftest import environment

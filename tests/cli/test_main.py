@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import program
-from assay.scores.slices import WAYS
+from assay.scores.breakdown import WAYS
 from assay.testing.claude_code import (
     build_conversation,
     build_prompt,

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from assay.cli.profiles import app
 from assay.errors import BadInput
-from assay.scores.profiles import SHIPPED, load, version
+from assay.scores.profiles import SHIPPED, hash_profile, load_profile
 from tests.conftest import environment
 
 OWN = """
@@ -54,7 +54,7 @@ def test_list_names_the_shipped_ones_and_ones_own(project: Path) -> None:
 def test_a_broken_one_is_listed_with_its_fault(project: Path) -> None:
     put(project, "mine", 0.4)
     rows = json.loads(run("list", "--json"))["profiles"]
-    assert [row["version"] for row in rows[:3]] == [version(load(name)) for name in SHIPPED]
+    assert [row["version"] for row in rows[:3]] == [hash_profile(load_profile(name)) for name in SHIPPED]
     assert rows[3]["version"] is None
     assert "weights sum to 0.4" in rows[3]["about"]
 
@@ -62,7 +62,7 @@ def test_a_broken_one_is_listed_with_its_fault(project: Path) -> None:
 @pytest.mark.parametrize("name", SHIPPED)
 def test_show_tells_every_dimension_with_its_steps_and_signals(name: str, project: Path) -> None:
     text = " ".join(run("show", name).split())
-    for scale in load(name).dimensions:
+    for scale in load_profile(name).dimensions:
         assert f"{scale.name} {scale.kind}, weight {scale.weight:g}" in text
         assert scale.asks in text
         assert all(step.label in text for step in (*scale.bands, *scale.categories))
@@ -72,7 +72,7 @@ def test_show_tells_every_dimension_with_its_steps_and_signals(name: str, projec
 def test_show_as_json_is_the_whole_profile(project: Path) -> None:
     found = json.loads(run("show", "enhanced", "--json"))["profile"]
     assert found["name"] == "enhanced"
-    assert found["version"] == version(load("enhanced"))
+    assert found["version"] == hash_profile(load_profile("enhanced"))
     assert [one["weight"] for one in found["dimensions"]] == [0.3, 0.2, 0.2, 0.15, 0.1, 0.05]
 
 

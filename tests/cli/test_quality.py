@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.reports.quality import EMPTY, FULL
-from assay.scores.profiles import SHIPPED, load, version
+from assay.scores.profiles import SHIPPED, hash_profile, load_profile
 from assay.testing.claude_code import build_conversation, write_lines
 from assay.testing.models import ErrorStatus, ModelServer
 from tests.conftest import Ran, is_one_line, run
@@ -125,10 +125,10 @@ def test_without_transcripts_it_says_where_it_looked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_json_has_what_the_design_promises(home: Path, name: str) -> None:
-    profile = load(name)
+    profile = load_profile(name)
     for one in found(home, "--profile", name):
         assert {"session", "profile", "dimensions", "overall_quality", "chunks"} <= set(one)
-        assert (one["profile"], one["profile_version"]) == (name, version(profile))
+        assert (one["profile"], one["profile_version"]) == (name, hash_profile(profile))
         assert list(one["dimensions"]) == [scale.name for scale in profile.dimensions]
         for scale in profile.dimensions:
             said = one["dimensions"][scale.name]

@@ -14,7 +14,7 @@ from assay.cli import program
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.cli.saving import FORMATS
 from assay.scores import profiles
-from assay.scores.slices import WAYS
+from assay.scores.breakdown import WAYS
 from assay.types.quality import Profile
 from tests.conftest import Ran, environment, run
 from tests.exits.pulled import Langfuse
@@ -147,7 +147,7 @@ def common(streams: list[dict[str, Any]]) -> str:
 def reply(job: str, text: str) -> dict[str, Any]:
     """A fitting answer that quotes what it was shown."""
     if job == "quality":
-        return of_quality(profiles.load("enhanced"), text)
+        return of_quality(profiles.load_profile("enhanced"), text)
     said = next((line for line in text.splitlines() if "redacted:" in line), "weave it")
     return {
         "topic": {"shifts": []},

@@ -9,7 +9,7 @@ from assay.judges import offline
 from assay.judges.offline.quality import SIGNALS, hash_version, judge_quality
 from assay.judges.offline.quality_signals import load_weights
 from assay.pipeline.judgement import has_quote
-from assay.scores.profiles import SHIPPED, load
+from assay.scores.profiles import SHIPPED, load_profile
 from assay.types import Call, Mark, OutcomeJudgement, Spend, Turn, Usage
 from assay.types.quality import Band, Category, Dimension, Profile, Scale
 from tests.judges.make_turns import (
@@ -36,7 +36,7 @@ def judged(turns: tuple[Turn, ...], profile: str | Profile) -> dict[str, Dimensi
     rubric = rubric_of(turns)
     failures = failing.fact(turns).failure_signals
     outcome = outcome_of(turns, rubric.intent, failures) if rubric.intent else None
-    return judge_quality(turns, load(profile) if isinstance(profile, str) else profile, rubric, outcome)
+    return judge_quality(turns, load_profile(profile) if isinstance(profile, str) else profile, rubric, outcome)
 
 
 FIX = "fix the crash in till/sum.py when the basket is empty, and run the tests"
@@ -94,7 +94,7 @@ def test_a_score_comes_with_a_label_a_reason_and_quotes_that_stand_there(turns: 
             assert found.ungraded
             assert not found.evidence
             continue
-        scale = load(profile).scale(name)
+        scale = load_profile(profile).scale(name)
         assert scale
         assert found.label == scale.label(found.score)
         assert found.rationale.endswith(".")
@@ -107,7 +107,7 @@ def test_a_score_comes_with_a_label_a_reason_and_quotes_that_stand_there(turns: 
 def test_whatever_the_turns_scores_are_in_range_and_quotes_stand(turns: tuple[Turn, ...]) -> None:
     for profile in SHIPPED:
         for name, found in judged(turns, profile).items():
-            scale = load(profile).scale(name)
+            scale = load_profile(profile).scale(name)
             assert scale
             if found.score is None:
                 assert found.ungraded
@@ -122,7 +122,7 @@ def test_whatever_the_turns_scores_are_in_range_and_quotes_stand(turns: tuple[Tu
 def test_nothing_seen_is_nothing_said(profile: str) -> None:
     for turns in ((), session(asked("hello"))):
         found = judged(turns, profile)
-        assert list(found) == [one.name for one in load(profile).dimensions]
+        assert list(found) == [one.name for one in load_profile(profile).dimensions]
         graded = {name for name, one in found.items() if one.score is not None}
         assert not graded - {"goal_achievement", "task_completion", "output_quality", "instruction_following",
                              "execution_quality"}  # fmt: skip
@@ -233,13 +233,14 @@ def complete(confidence: float, *, done: bool) -> OutcomeJudgement:
 )
 def test_the_goal_is_what_the_outcome_judge_says(outcome: OutcomeJudgement | None, label: str | None) -> None:
     turns = session(asked("weave", look("a"), "The scarf is woven."))
-    assert judge_quality(turns, load("enhanced"), None, outcome)["goal_achievement"].label == label
+    assert judge_quality(turns, load_profile("enhanced"), None, outcome)["goal_achievement"].label == label
 
 
 def test_a_goal_that_was_missed_after_work_was_handed_in_is_partial() -> None:
     turns = session(asked("weave", edit("a.py"), committed(), "Half of it is woven."))
     assert (
-        judge_quality(turns, load("enhanced"), None, complete(0.1, done=False))["goal_achievement"].label == "partial"
+        judge_quality(turns, load_profile("enhanced"), None, complete(0.1, done=False))["goal_achievement"].label
+        == "partial"
     )
 
 

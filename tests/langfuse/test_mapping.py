@@ -26,7 +26,7 @@ OVERALL = 0.625
 
 def judged(name: str, ungraded: str = "") -> Quality:
     """A session with the best score in every dimension but one."""
-    profile = profiles.load(name, [])
+    profile = profiles.load_profile(name, [])
     found = {}
     for scale in profile.dimensions:
         best = 3.0 if scale.kind == "categorical" else 0.875
@@ -42,7 +42,7 @@ def judged(name: str, ungraded: str = "") -> Quality:
     return Quality(
         session="ab12",
         profile=name,
-        profile_version=profiles.version(profile),
+        profile_version=profiles.hash_profile(profile),
         dimensions=found,
         overall_quality=OVERALL,
         computed_from=[one for one in found if one != ungraded],
@@ -60,14 +60,14 @@ def clean(text: str) -> Clean:
 def derived(
     name: str, target: ScoreTarget = TARGET, ungraded: str = "", ids: dict[str, str] | None = None
 ) -> list[ScoreWrite]:
-    return build_quality_scores(judged(name, ungraded), profiles.load(name, []), target, ids or {}, clean)
+    return build_quality_scores(judged(name, ungraded), profiles.load_profile(name, []), target, ids or {}, clean)
 
 
 @pytest.mark.parametrize("name", profiles.SHIPPED)
 def test_every_profile_is_set_up_and_its_scores_are_stored(make: Make, name):
     standin = make()
     client = client_of(standin)
-    profile = profiles.load(name, [])
+    profile = profiles.load_profile(name, [])
     report = ensure_configs(client, build_configs(profile))
     assert len(report.created) == len(profile.dimensions) + 1
     done = write_scores(client, derived(name, ids=report.ids))

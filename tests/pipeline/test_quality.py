@@ -22,7 +22,7 @@ from assay.pipeline.quality import (
     judge_quality,
     list_questions,
 )
-from assay.scores.profiles import load
+from assay.scores.profiles import load_profile
 from assay.sessions.chunking import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering import estimate
@@ -33,7 +33,7 @@ from assay.types.quality import Quality
 from tests.judges.make_turns import Step, asked, checked, edit, session, shell
 from tests.make_sessions import session_of
 
-PROFILE = load("enhanced")
+PROFILE = load_profile("enhanced")
 TERMS = PieceTerms(profile=PROFILE, model="m", redactor=Redactor())
 WORDS = re.compile(r"^\[turn (\d+)\] the person writes[^\n]*\n\| ([^\n]{8,60})\b", re.MULTILINE)
 PART = re.compile(r"this is part (\d+) of (\d+)")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.reports import later
-from assay.scores.survival import Lost, survival
+from assay.scores.survival import LostSession, measure_survival
 from tests.make_report import report_of
 from tests.make_sessions import session_of
 from tests.tables import each_row
@@ -50,14 +50,14 @@ def test_nothing_replaced_nothing_to_look_at(state: str):
 
 
 def test_lost_sessions_are_named():
-    lost = [Lost(id="1a2b3c4d5e6f", title="Mend\nthe till", by="bot renovate", share=0.5)]
+    lost = [LostSession(id="1a2b3c4d5e6f", title="Mend\nthe till", by="bot renovate", share=0.5)]
     assert later.losses(lost, 8) == [
         ("1a2b3c4d  Mend the till", "later replaced by bot renovate, 50 % of its lines gone")
     ]
 
 
 def test_the_curve_leaves_out_days_that_nothing_was_followed_for():
-    found = later.curve(survival([(5, True, 5), (14, False, 995)]))
+    found = later.curve(measure_survival([(5, True, 5), (14, False, 995)]))
     assert [(days, share) for days, _, share, _ in found] == [
         ("1 day", "100 %"), ("3 days", "100 %"), ("7 days", "99 %"), ("14 days", "99 %"),
     ]  # fmt: skip

@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console, RenderableType
 
 from assay.reports import quality as shown
-from assay.scores.profiles import load
-from assay.scores.quality import Judge, Judged, quality
+from assay.scores.profiles import load_profile
+from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.types import Citation
 from assay.types.quality import Dimension, Quality
 
 HOSTILE = "\x1b[31mred\x1b[0m <script>x</script> | [link](https://x.y) `code`"
-PROFILE = load("enhanced")
-JUDGE = Judge(name="offline", versions={"quality": "0123456789abcdef"})
+PROFILE = load_profile("enhanced")
+JUDGE = QualityJudge(name="offline", versions={"quality": "0123456789abcdef"})
 
 
 def made(**scores: float | None) -> Quality:
@@ -29,7 +29,7 @@ def made(**scores: float | None) -> Quality:
         )
         for name, score in scores.items()
     }
-    return quality("abc123", PROFILE, [Judged(dimensions=said, own_tokens=1)], JUDGE)
+    return score_quality("abc123", PROFILE, [ChunkJudgement(dimensions=said, own_tokens=1)], JUDGE)
 
 
 FULL = made(
@@ -88,7 +88,7 @@ def test_the_json_is_a_list_with_the_fields_of_the_design() -> None:
 
 def test_text_of_transcripts_is_harmless_everywhere() -> None:
     said = Dimension(score=0.5, label=None, evidence=[Citation(turn=1, quote=HOSTILE)], rationale=HOSTILE)
-    found = quality("x", PROFILE, [Judged(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
+    found = score_quality("x", PROFILE, [ChunkJudgement(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
     assert "\x1b" not in drawn(shown.report([found], PROFILE, {"x": HOSTILE}))
     page = shown.markdown([found], PROFILE, {"x": HOSTILE}).decode()
     assert "\x1b" not in page
@@ -116,7 +116,7 @@ def test_a_bar_is_always_as_wide(value: float) -> None:
 
 def test_without_a_score_the_reason_comes_first_and_then_what_the_judge_said() -> None:
     said = Dimension(score=None, label=None, evidence=[], rationale="No tool was used.", ungraded="nothing seen")
-    found = quality("x", PROFILE, [Judged(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
+    found = score_quality("x", PROFILE, [ChunkJudgement(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
     assert shown.why(said) == "ungraded: nothing seen. No tool was used."
     assert shown.why(found.dimensions["output_quality"]).startswith("ungraded: ")
 

@@ -5,18 +5,18 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.reports.machine import SessionDetail, SessionsView, StreamDetail, StreamsView
+from assay.scores.breakdown import Window
 from assay.scores.measures import Measures
 from assay.scores.prism import Score, Waterfall
 from assay.scores.reasons import Obstacle
 from assay.scores.report import JudgeInfo, Report, Skips
-from assay.scores.survival import Lost, Point, Survival
-from assay.scores.windows import Window
+from assay.scores.survival import LostSession, Point, Survival
 from assay.types import Entry, Reason, Session
 from tests.tables import each_row
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
-    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, Lost, Session, Entry,
+    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session, Entry,
     Reason, SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay.reports import scoreboard
-from assay.scores.prism import score
+from assay.scores.breakdown import Window
+from assay.scores.prism import score_sessions
 from assay.scores.report import Report, Skips
-from assay.scores.windows import Window
 from assay.types import Session
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
@@ -121,7 +121,7 @@ def test_of_many_sessions_the_last_thirty_are_shown_and_the_list_is_named():
     ],
 )
 def test_an_arrow_stands_only_where_the_numbers_support_one(direction, is_one_judge, words):
-    now, then = score([session_of()] * 6), score([missed()] * 6)
+    now, then = score_sessions([session_of()] * 6), score_sessions([missed()] * 6)
     window = Window(
         days=7, began=date(2026, 3, 1), ended=date(2026, 3, 7), score=now, before=then, p_value=0.004,
         direction=direction, is_one_judge=is_one_judge,

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judges.criteria import FLOORS, is_goal_complete
-from assay.scores.prism import LADDER, exclusions, is_crushed, letter, score, waterfall, wilson
+from assay.scores.prism import (
+    LADDER,
+    bound_share,
+    build_waterfall,
+    count_exclusions,
+    grade_score,
+    is_crushed,
+    score_sessions,
+)
 from assay.types import Failure, Session
 from tests.make_sessions import QUICK, SESSIONS, SHUFFLED, missed, session_of
 from tests.tables import each_row
@@ -43,7 +51,7 @@ def test_silence_crushes_from_the_floor_of_the_intent_on(intent: Any, above: flo
     confidence = FLOORS[intent] + above
     done = is_goal_complete(intent, "silent", confidence, ())
     one = session_of(intent=intent, goal_complete=done, evidence="silent", confidence=confidence)
-    assert score([one]).value == value
+    assert score_sessions([one]).value == value
 
 
 @each_row("intent", FLOORS)
@@ -74,45 +82,50 @@ OUT: list[tuple[str, dict[str, Any]]] = [
 @each_row(("why", "more"), OUT)
 def test_what_is_excluded_leaves_both_sides_of_the_ratio(why: str, more: dict[str, Any], goal: bool | None) -> None:
     with_it = [session_of(), missed(), session_of(goal_complete=goal, **more)]
-    assert score(with_it) == score(with_it[:2])
-    assert exclusions(with_it) == {why: 1}
+    assert score_sessions(with_it) == score_sessions(with_it[:2])
+    assert count_exclusions(with_it) == {why: 1}
 
 
 def test_exclusions_name_the_commonest_reason_first() -> None:
     found = [session_of(judge_status="no_goal"), session_of(facts={"substance": False}), session_of()]
     found += [session_of(judge_status="opted_out"), session_of(judge_status="opted_out")]
-    assert list(exclusions(found).items()) == [("opted_out", 2), ("no_goal", 1), ("trivial", 1)]
+    assert list(count_exclusions(found).items()) == [("opted_out", 2), ("no_goal", 1), ("trivial", 1)]
 
 
 def test_rework_that_turns_later_takes_the_crush_away_and_still_counts() -> None:
-    before, after = score([session_of(rework="open"), missed()]), score([session_of(rework="yes"), missed()])
+    before, after = (
+        score_sessions([session_of(rework="open"), missed()]),
+        score_sessions([session_of(rework="yes"), missed()]),
+    )
     assert (before.value, before.crushed, before.counted, before.rework_open) == (50.0, 1, 2, 1)
     assert (after.value, after.crushed, after.counted, after.rework_open) == (0.0, 0, 2, 0)
 
 
 def test_the_score_goes_by_what_is_known_now_not_by_what_was_written_down() -> None:
-    assert score([session_of(rework="yes", crushed=True), session_of(crushed=False)]).crushed == 1
+    assert score_sessions([session_of(rework="yes", crushed=True), session_of(crushed=False)]).crushed == 1
 
 
 def test_open_and_unknown_rework_is_told_of_crushed_sessions_only() -> None:
     states = ("open", "unknown", "unknown", "not_judged", "no")
-    found = score([*(session_of(rework=state) for state in states), missed(rework="open"), missed(rework="unknown")])
+    found = score_sessions(
+        [*(session_of(rework=state) for state in states), missed(rework="open"), missed(rework="unknown")]
+    )
     assert (found.crushed, found.counted, found.rework_open, found.rework_unknown) == (5, 7, 1, 2)
 
 
 def test_a_session_without_the_rework_fact_is_one_of_which_it_is_unknown() -> None:
-    assert score([session_of(facts={"rework": None})]).rework_unknown == 1
+    assert score_sessions([session_of(facts={"rework": None})]).rework_unknown == 1
 
 
 @pytest.mark.parametrize("found", [[], [session_of(judge_status="no_goal")], [session_of(facts={"substance": False})]])
 def test_nothing_that_counts_is_no_score(found: list[Session]) -> None:
-    empty = score(found)
+    empty = score_sessions(found)
     assert (empty.value, empty.low, empty.high, empty.counted) == (None, None, None, 0)
-    assert letter(empty.value) is None
+    assert grade_score(empty.value) is None
 
 
 def test_the_value_is_not_rounded() -> None:
-    assert score([*(session_of() for _ in range(5)), missed(), missed()]).value == 500 / 7
+    assert score_sessions([*(session_of() for _ in range(5)), missed(), missed()]).value == 500 / 7
 
 
 INTERVALS = [
@@ -123,12 +136,12 @@ INTERVALS = [
 
 @each_row(("crushed", "counted", "low", "high"), INTERVALS)
 def test_the_interval_is_wilsons(crushed: int, counted: int, low: float, high: float) -> None:
-    assert tuple(round(end, 1) for end in wilson(crushed, counted)) == (low, high)
+    assert tuple(round(end, 1) for end in bound_share(crushed, counted)) == (low, high)
 
 
 @given(st.integers(0, 500), st.integers(1, 500))
 def test_the_interval_holds_the_value_and_stays_inside_0_and_100(crushed: int, more: int) -> None:
-    low, high = wilson(crushed, crushed + more)
+    low, high = bound_share(crushed, crushed + more)
     assert 0 <= low <= 100 * crushed / (crushed + more) <= high <= 100
 
 
@@ -143,7 +156,7 @@ def test_the_waterfall_says_where_sessions_drop_out() -> None:
         session_of(judge_status="opted_out", goal_complete=None, intent=None),
         session_of(judge_status="trivial", facts={"substance": False}, goal_complete=None),
     ]
-    steps = waterfall(found, streams=6)
+    steps = build_waterfall(found, streams=6)
     assert (steps.streams, steps.sessions, steps.substance, steps.goal) == (6, 8, 7, 4)
     assert (steps.judged, steps.complete, steps.crushed) == (3, 2, 1)
 
@@ -151,7 +164,7 @@ def test_the_waterfall_says_where_sessions_drop_out() -> None:
 @QUICK
 @given(SESSIONS)
 def test_each_step_of_the_waterfall_is_a_part_of_the_one_before(found: list[Session]) -> None:
-    steps = waterfall(found, streams=1)
+    steps = build_waterfall(found, streams=1)
     counts = (steps.sessions, steps.substance, steps.goal, steps.judged, steps.complete, steps.crushed)
     assert list(counts) == sorted(counts, reverse=True)
 
@@ -159,26 +172,26 @@ def test_each_step_of_the_waterfall_is_a_part_of_the_one_before(found: list[Sess
 @QUICK
 @given(SESSIONS)
 def test_waterfall_score_and_exclusions_agree(found: list[Session]) -> None:
-    steps, number = waterfall(found, streams=1), score(found)
+    steps, number = build_waterfall(found, streams=1), score_sessions(found)
     assert (steps.judged, steps.crushed) == (number.counted, number.crushed)
-    assert number.counted + sum(exclusions(found).values()) == len(found)
+    assert number.counted + sum(count_exclusions(found).values()) == len(found)
 
 
 @QUICK
 @given(SHUFFLED)
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
     one, other = pair
-    assert score(one) == score(other)
-    assert waterfall(one, streams=1) == waterfall(other, streams=1)
-    assert list(exclusions(one).items()) == list(exclusions(other).items())
+    assert score_sessions(one) == score_sessions(other)
+    assert build_waterfall(one, streams=1) == build_waterfall(other, streams=1)
+    assert list(count_exclusions(one).items()) == list(count_exclusions(other).items())
 
 
 @each_row(("least", "name"), LADDER[:-1])
 def test_a_letter_begins_at_its_step(least: float, name: str) -> None:
     names = [step for _, step in LADDER]
-    assert letter(least + 0.01) == letter(least) == name
-    assert letter(least - 0.01) == names[names.index(name) + 1]
+    assert grade_score(least + 0.01) == grade_score(least) == name
+    assert grade_score(least - 0.01) == names[names.index(name) + 1]
 
 
 def test_letters_end_at_0_and_100() -> None:
-    assert (letter(100.0), letter(0.0)) == ("A+", "F")
+    assert (grade_score(100.0), grade_score(0.0)) == ("A+", "F")

@@ -11,7 +11,17 @@ from msgspec.structs import replace
 
 from assay.errors import BadInput
 from assay.judges.offline.quality import SIGNALS
-from assay.scores.profiles import SHIPPED, configs, folders, listed, load, overall, prompt_text, schema, version
+from assay.scores.profiles import (
+    SHIPPED,
+    average_scores,
+    build_reply_schema,
+    hash_profile,
+    list_folders,
+    list_profiles,
+    list_score_definitions,
+    load_profile,
+    render_criteria,
+)
 from assay.types.quality import Profile
 from tests.tables import each_row
 
@@ -76,17 +86,17 @@ def own(tmp_path: Path, *changes: tuple[str, str], name: str = "review.toml") ->
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_profile_has_the_weights_of_the_design(name: str) -> None:
-    assert {one.name: one.weight for one in load(name).dimensions} == WEIGHTS[name]
+    assert {one.name: one.weight for one in load_profile(name).dimensions} == WEIGHTS[name]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_profile_names_signals_that_exist_for_every_dimension(name: str) -> None:
-    assert all(one.signals and set(one.signals) <= set(SIGNALS) for one in load(name).dimensions)
+    assert all(one.signals and set(one.signals) <= set(SIGNALS) for one in load_profile(name).dimensions)
 
 
 @pytest.mark.parametrize(("dimension", "labels"), CATEGORIES.items())
 def test_categories_are_called_as_the_design_calls_them(dimension: str, labels: list[str]) -> None:
-    found = [one for name in SHIPPED if (one := load(name).scale(dimension))]
+    found = [one for name in SHIPPED if (one := load_profile(name).scale(dimension))]
     assert found
     assert all([step.label for step in one.categories] == labels for one in found)
 
@@ -95,7 +105,7 @@ def test_profiles_that_share_a_dimension_agree_on_its_config() -> None:
     """Langfuse has one config of a name: two of another shape could not both be written."""
     seen: dict[str, Any] = {}
     for name in SHIPPED:
-        for config in configs(load(name)):
+        for config in list_score_definitions(load_profile(name)):
             shape = (config.type, config.min, config.max, config.categories)
             assert seen.setdefault(config.name, shape) == shape
 
@@ -133,31 +143,31 @@ FORMULAS = [
 def test_the_overall_quality_is_what_is_reckoned_by_hand(
     name: str, scores: list[float | None], expected: float | None
 ) -> None:
-    profile = load(name)
+    profile = load_profile(name)
     given = dict(zip(WEIGHTS[name], scores, strict=True))
-    found = overall(profile, given)
+    found = average_scores(profile, given)
     assert found.value == (expected if expected is None else pytest.approx(expected, abs=1e-11))
     assert found.missing == [name for name, score in given.items() if score is None]
     assert found.computed_from == ([] if expected is None else [one for one in given if one not in found.missing])
 
 
 def test_a_profile_may_want_every_dimension() -> None:
-    strict = replace(load("enhanced"), missing="none")
+    strict = replace(load_profile("enhanced"), missing="none")
     scores: dict[str, float | None] = dict.fromkeys(WEIGHTS["enhanced"], 1.0)
-    assert overall(strict, scores).value is not None
-    assert overall(strict, scores | {"output_quality": None}).value is None
+    assert average_scores(strict, scores).value is not None
+    assert average_scores(strict, scores | {"output_quality": None}).value is None
 
 
 @given(st.data(), st.sampled_from(SHIPPED))
 def test_the_overall_quality_stays_between_its_dimensions(data: st.DataObject, name: str) -> None:
-    profile = load(name)
+    profile = load_profile(name)
     scores = {
         one.name: data.draw(
             st.none() | (st.floats(0, 1) if one.kind == "numeric" else st.integers(0, 3)), label=one.name
         )
         for one in profile.dimensions
     }
-    found = overall(profile, scores).value
+    found = average_scores(profile, scores).value
     parts = [
         score / 3 if one.kind == "categorical" else score
         for one in profile.dimensions
@@ -170,9 +180,9 @@ def test_the_overall_quality_stays_between_its_dimensions(data: st.DataObject, n
 
 
 def test_an_own_profile_is_called_as_its_file_is(tmp_path: Path) -> None:
-    found = load(str(own(tmp_path)))
+    found = load_profile(str(own(tmp_path)))
     assert found.name == "review"
-    assert overall(found, {"depth": 0.5, "tone": 3}).value == pytest.approx(0.625)
+    assert average_scores(found, {"depth": 0.5, "tone": 3}).value == pytest.approx(0.625)
 
 
 def test_an_own_profile_is_found_beside_the_settings(tmp_path: Path) -> None:
@@ -180,9 +190,9 @@ def test_an_own_profile_is_found_beside_the_settings(tmp_path: Path) -> None:
     (tmp_path / "profiles").mkdir()
     (tmp_path / "deep" / "down").mkdir(parents=True)
     own(tmp_path / "profiles")
-    where = folders({"HOME": "/nonexistent"}, tmp_path / "deep" / "down")
-    assert load("review", where).name == "review"
-    assert [one.name for one in listed(where)] == [*SHIPPED, "review"]
+    where = list_folders({"HOME": "/nonexistent"}, tmp_path / "deep" / "down")
+    assert load_profile("review", where).name == "review"
+    assert [one.name for one in list_profiles(where)] == [*SHIPPED, "review"]
 
 
 FAULTS = [
@@ -218,7 +228,7 @@ FAULTS = [
 def test_a_fault_is_told_with_its_place_and_a_way_out(change: tuple[str, str], said: list[str], tmp_path: Path) -> None:
     path = own(tmp_path, change)
     with pytest.raises(BadInput) as caught:
-        load(str(path))
+        load_profile(str(path))
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message or "TOML" in message
@@ -231,12 +241,12 @@ def test_a_fault_is_told_with_its_place_and_a_way_out(change: tuple[str, str], s
 )
 def test_an_unknown_name_is_answered_with_those_that_exist(name: str, said: str) -> None:
     with pytest.raises(BadInput, match=said.replace("?", r"\?")):
-        load(name)
+        load_profile(name)
 
 
 def test_a_shipped_name_is_taken(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="call the file something else"):
-        load(str(own(tmp_path, name="classic.toml")))
+        load_profile(str(own(tmp_path, name="classic.toml")))
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"", b"x = " + b"[" * 9000])
@@ -244,9 +254,9 @@ def test_a_file_that_is_no_profile_is_told_apart_from_a_bug(content: bytes, tmp_
     path = tmp_path / "odd.toml"
     path.write_bytes(content)
     with pytest.raises(BadInput):
-        load(str(path))
+        load_profile(str(path))
     with pytest.raises(BadInput, match="can't be read"):
-        load(str(tmp_path / "absent.toml"))
+        load_profile(str(tmp_path / "absent.toml"))
 
 
 # --- what derives from it ---------------------------------------------------------------------
@@ -254,11 +264,11 @@ def test_a_file_that_is_no_profile_is_told_apart_from_a_bug(content: bytes, tmp_
 
 @pytest.fixture(params=SHIPPED)
 def profile(request: pytest.FixtureRequest) -> Profile:
-    return load(request.param)
+    return load_profile(request.param)
 
 
 def test_the_schema_asks_for_the_reason_before_the_score(profile: Profile) -> None:
-    asked = json.loads(schema(profile))
+    asked = json.loads(build_reply_schema(profile))
     assert list(asked["properties"]) == asked["required"] == [one.name for one in profile.dimensions]
     for scale in profile.dimensions:
         reply = asked["properties"][scale.name]
@@ -272,7 +282,7 @@ def test_the_schema_asks_for_the_reason_before_the_score(profile: Profile) -> No
 
 
 def test_the_criteria_hold_every_question_and_step_and_no_weight(profile: Profile) -> None:
-    text = prompt_text(profile)
+    text = render_criteria(profile)
     for scale in profile.dimensions:
         assert all(one in text for one in (scale.name, scale.asks, *scale.look_for))
         assert all(step.label in text and step.means in text for step in (*scale.bands, *scale.categories))
@@ -281,7 +291,7 @@ def test_the_criteria_hold_every_question_and_step_and_no_weight(profile: Profil
 
 
 def test_the_configs_are_what_langfuse_takes(profile: Profile) -> None:
-    found = configs(profile)
+    found = list_score_definitions(profile)
     assert [one.name for one in found] == [*(one.name for one in profile.dimensions), "overall_quality"]
     assert all(0 < len(one.name) <= 35 for one in found)
     for one in found:
@@ -297,16 +307,16 @@ def test_the_configs_are_what_langfuse_takes(profile: Profile) -> None:
     [(0.0, "poor"), (0.3999, "poor"), (0.4, "mixed"), (0.7, "good"), (0.9, "excellent"), (1.0, "excellent")],
 )
 def test_an_upper_end_belongs_to_the_next_band(score: float, expected: str) -> None:
-    scale = load("enhanced").scale("tool_efficiency")
+    scale = load_profile("enhanced").scale("tool_efficiency")
     assert scale
     assert scale.label(score) == expected
 
 
 def test_the_version_follows_every_word(tmp_path: Path) -> None:
-    before = version(load(str(own(tmp_path))))
-    assert before == version(load(str(own(tmp_path))))
-    assert before != version(load(str(own(tmp_path, ("to the ground", "to the bottom")))))
-    assert before != version(load(str(own(tmp_path, ("0.75", "0.74"), ("0.25", "0.26")))))
+    before = hash_profile(load_profile(str(own(tmp_path))))
+    assert before == hash_profile(load_profile(str(own(tmp_path))))
+    assert before != hash_profile(load_profile(str(own(tmp_path, ("to the ground", "to the bottom")))))
+    assert before != hash_profile(load_profile(str(own(tmp_path, ("0.75", "0.74"), ("0.25", "0.26")))))
 
 
 def test_the_profile_of_the_how_to_is_sound(tmp_path: Path) -> None:
@@ -314,4 +324,4 @@ def test_the_profile_of_the_how_to_is_sound(tmp_path: Path) -> None:
     block = page.split("```toml\n")[1].split("```")[0]
     path = tmp_path / "review.toml"
     path.write_text("\n".join(line.removeprefix("   ") for line in block.splitlines()))
-    assert [one.name for one in load(str(path)).dimensions] == ["depth", "verdict"]
+    assert [one.name for one in load_profile(str(path)).dimensions] == ["depth", "verdict"]

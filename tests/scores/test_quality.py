@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.scores.profiles import load, version
-from assay.scores.quality import Judge, Judged, quality
+from assay.scores.profiles import hash_profile, load_profile
+from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.types import Citation
 from assay.types.quality import Dimension, Quality
 from tests.tables import each_row
 
-OFFLINE = Judge(name="offline", versions={"quality": "0123456789ab"})
+OFFLINE = QualityJudge(name="offline", versions={"quality": "0123456789ab"})
 NUMBER, CATEGORY = "tool_efficiency", "goal_achievement"
 
 
@@ -21,13 +21,13 @@ def said(score: float | None, *quotes: tuple[int, str], ungraded: str = "") -> D
 
 
 def of_chunks(name: str, *chunks: tuple[float | None, int], profile: str = "enhanced") -> Dimension:
-    judged = [Judged(dimensions={name: said(score)}, own_tokens=tokens) for score, tokens in chunks]
-    return quality("s1", load(profile), judged, OFFLINE).dimensions[name]
+    judged = [ChunkJudgement(dimensions={name: said(score)}, own_tokens=tokens) for score, tokens in chunks]
+    return score_quality("s1", load_profile(profile), judged, OFFLINE).dimensions[name]
 
 
 def whole(profile: str = "enhanced", **scores: float) -> Quality:
-    judged = Judged(dimensions={name: said(score) for name, score in scores.items()}, own_tokens=10)
-    return quality("s1", load(profile), [judged], OFFLINE)
+    judged = ChunkJudgement(dimensions={name: said(score) for name, score in scores.items()}, own_tokens=10)
+    return score_quality("s1", load_profile(profile), [judged], OFFLINE)
 
 
 @pytest.mark.parametrize(
@@ -64,21 +64,21 @@ def test_categories_come_from_the_final_chunk_or_from_most(
 ) -> None:
     found = of_chunks(name, *((score, 10) for score in scores), profile=profile)
     assert found.score == expected
-    scale = load(profile).scale(name)
+    scale = load_profile(profile).scale(name)
     assert scale
     assert found.label == scale.categories[expected].label
 
 
 def test_a_dimension_may_ask_for_another_way_than_its_profile() -> None:
-    profile = load("enhanced")
+    profile = load_profile("enhanced")
     others = tuple(replace(one, across="majority") if one.name == CATEGORY else one for one in profile.dimensions)
-    judged = [Judged(dimensions={CATEGORY: said(score)}, own_tokens=1) for score in (2, 2, 0)]
-    assert quality("s1", replace(profile, dimensions=others), judged, OFFLINE).dimensions[CATEGORY].score == 2
+    judged = [ChunkJudgement(dimensions={CATEGORY: said(score)}, own_tokens=1) for score in (2, 2, 0)]
+    assert score_quality("s1", replace(profile, dimensions=others), judged, OFFLINE).dimensions[CATEGORY].score == 2
 
 
 def test_what_nobody_scored_is_ungraded_and_says_why() -> None:
-    judged = Judged(dimensions={NUMBER: said(None, ungraded="no calls")}, own_tokens=1)
-    found = quality("s1", load("enhanced"), [judged], OFFLINE)
+    judged = ChunkJudgement(dimensions={NUMBER: said(None, ungraded="no calls")}, own_tokens=1)
+    found = score_quality("s1", load_profile("enhanced"), [judged], OFFLINE)
     assert found.dimensions[NUMBER].ungraded == "no calls"
     assert all(one.score is None and one.ungraded for one in found.dimensions.values())
     assert found.overall_quality is None
@@ -92,13 +92,13 @@ def test_the_overall_says_what_it_was_computed_from() -> None:
     assert found.missing == ["context_efficiency", "error_handling", "output_quality"]
     assert found.overall_quality == pytest.approx((0.2 + 0.16 + 0.14) / 0.7)
     assert (found.judge, found.judge_versions, found.chunks) == ("offline", OFFLINE.versions, 1)
-    assert found.profile_version == version(load("enhanced"))
+    assert found.profile_version == hash_profile(load_profile("enhanced"))
 
 
 def test_citations_of_chunks_are_counted_through_the_session_and_stand_once() -> None:
-    first = Judged(dimensions={NUMBER: said(0.5, (1, "a"), (9, "b"))}, own_tokens=1)
-    second = Judged(dimensions={NUMBER: said(0.7, (3, "b"), (5, "c"))}, own_tokens=1, first=6)
-    found = quality("s1", load("enhanced"), [first, second], OFFLINE).dimensions[NUMBER]
+    first = ChunkJudgement(dimensions={NUMBER: said(0.5, (1, "a"), (9, "b"))}, own_tokens=1)
+    second = ChunkJudgement(dimensions={NUMBER: said(0.7, (3, "b"), (5, "c"))}, own_tokens=1, first=6)
+    found = score_quality("s1", load_profile("enhanced"), [first, second], OFFLINE).dimensions[NUMBER]
     assert [(one.turn, one.quote) for one in found.evidence] == [(1, "a"), (9, "b"), (11, "c")]
     assert "[1] 0.50: because 0.5" in found.rationale
     assert "[2] 0.70: because 0.7" in found.rationale
@@ -106,7 +106,9 @@ def test_citations_of_chunks_are_counted_through_the_session_and_stand_once() ->
 
 def test_a_label_follows_the_score_whatever_the_judge_called_it() -> None:
     judged = replace(said(0.95), label="dreadful")
-    found = quality("s1", load("enhanced"), [Judged(dimensions={NUMBER: judged}, own_tokens=1)], OFFLINE)
+    found = score_quality(
+        "s1", load_profile("enhanced"), [ChunkJudgement(dimensions={NUMBER: judged}, own_tokens=1)], OFFLINE
+    )
     assert found.dimensions[NUMBER].label == "excellent"
 
 

@@ -7,7 +7,16 @@ from hypothesis import given
 
 from assay.judges.criteria import FLOORS
 from assay.scores.prism import has_crushed
-from assay.scores.reasons import FAILURES, HABITS, REASONS, REMEDIES, TELLING, advice, obstacle_of, obstacles
+from assay.scores.reasons import (
+    FAILURES,
+    HABITS,
+    REASONS,
+    REMEDIES,
+    TELLING,
+    advise_session,
+    find_obstacle,
+    list_obstacles,
+)
 from assay.sessions.ending import BROKEN
 from assay.types import FailureKind, Intent, Session
 from tests.make_sessions import QUICK, SHUFFLED, any_session, checked, failing, missed, reason, session_of
@@ -37,14 +46,14 @@ KINDS: list[tuple[Session, str | None]] = [
 
 @each_row(("session", "kind"), KINDS)
 def test_each_session_that_did_not_crush_has_one_reason(session: Session, kind: str | None) -> None:
-    assert obstacle_of(session) == kind
+    assert find_obstacle(session) == kind
 
 
 @each_row("kind", sorted(TELLING))
 def test_the_judges_own_word_goes_before_the_facts(kind: str) -> None:
     heard = [reason("unheard_of", -9.0), reason(kind, -1.0)]
-    assert obstacle_of(missed(reasons=heard)) == TELLING[kind]
-    assert obstacle_of(missed(reasons=[reason(kind, 1.0)])) == "unverified"
+    assert find_obstacle(missed(reasons=heard)) == TELLING[kind]
+    assert find_obstacle(missed(reasons=[reason(kind, 1.0)])) == "unverified"
 
 
 def test_every_word_has_a_phrase_and_every_phrase_a_remedy() -> None:
@@ -66,19 +75,19 @@ def test_every_word_has_a_phrase_and_every_phrase_a_remedy() -> None:
     ],
 )
 def test_advice_names_the_habit_of_the_intent_and_the_floor_that_was_missed(more: dict[str, Any], part: str) -> None:
-    said = advice(missed(**more))
+    said = advise_session(missed(**more))
     assert said is not None
     assert part in said
 
 
 def test_no_floor_is_named_where_silence_did_not_decide() -> None:
-    assert "needed" not in (advice(missed(evidence="failure", facts=checked("passed"))) or "")
+    assert "needed" not in (advise_session(missed(evidence="failure", facts=checked("passed"))) or "")
 
 
 @QUICK
 @given(any_session())
 def test_whatever_did_not_crush_gets_one_sentence_and_nothing_else_does(session: Session) -> None:
-    said = advice(session)
+    said = advise_session(session)
     assert (said is not None) is (has_crushed(session) is False)
     assert said is None or (said.endswith(".") and "\n" not in said)
 
@@ -86,25 +95,25 @@ def test_whatever_did_not_crush_gets_one_sentence_and_nothing_else_does(session:
 def test_the_commonest_reasons_come_first_with_the_sessions_they_held_back() -> None:
     loops = [failing("iteration_loop", day=3, id="c"), failing("iteration_loop", day=1, id="b")]
     found = [failing("frustration", id="d"), session_of(rework="yes", id="e"), *loops, session_of(id="a")]
-    told = [(one.reason, one.sessions) for one in obstacles(found)]
+    told = [(one.reason, one.sessions) for one in list_obstacles(found)]
     assert told == [
         (REASONS["iteration_loop"], ["b", "c"]),
         (REASONS["frustration"], ["d"]),
         (REASONS["reworked"], ["e"]),
     ]
-    assert len(obstacles(found, most=1)) == 1
+    assert len(list_obstacles(found, most=1)) == 1
 
 
 def test_where_intents_differ_the_commonest_ones_advice_is_given() -> None:
     found = [missed(intent="refactor"), missed(), missed()]
-    assert [one.advice for one in obstacles(found)] == [HABITS["bug_fix"] + "."]
+    assert [one.advice for one in list_obstacles(found)] == [HABITS["bug_fix"] + "."]
 
 
 def test_nothing_failed_is_nothing_in_the_way() -> None:
-    assert obstacles([session_of()]) == []
+    assert list_obstacles([session_of()]) == []
 
 
 @QUICK
 @given(SHUFFLED)
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
-    assert obstacles(pair[0]) == obstacles(pair[1])
+    assert list_obstacles(pair[0]) == list_obstacles(pair[1])

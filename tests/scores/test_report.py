@@ -4,8 +4,11 @@ from datetime import UTC
 from typing import Any
 
 import msgspec
+import pytest
 
-from assay.scores.report import JudgeInfo, Report, Skips, report
+from assay.scores import prism
+from assay.scores.prism import has_crushed
+from assay.scores.report import JudgeInfo, Report, Skips, build_report
 from assay.types import Entry, Session
 from tests.make_sessions import failing, session_of
 
@@ -24,7 +27,7 @@ ENTRY = Entry(
 
 
 def made(*sessions: Session) -> Report:
-    return report(sessions, [ENTRY], streams=2, judge=JUDGE, skipped=SKIPPED, zone=UTC)
+    return build_report(sessions, [ENTRY], streams=2, judge=JUDGE, skipped=SKIPPED, zone=UTC)
 
 
 def as_json(one: Report) -> dict[str, Any]:
@@ -59,6 +62,20 @@ def test_each_session_says_of_itself_what_the_score_says() -> None:
     found = made(session_of(crushed=True, rework="yes"), session_of(), session_of(judge_status="no_goal", crushed=True))
     assert [one.crushed for one in found.sessions] == [False, True, None]
     assert found.score.crushed == 1
+
+
+def test_whether_a_session_crushed_is_not_worked_out_for_every_part_of_the_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    def ask(session: Session) -> bool | None:
+        asked.append(True)
+        return has_crushed(session)
+
+    monkeypatch.setattr(prism, "has_crushed", ask)
+    sessions = [session_of() for _ in range(5)]
+    assert made(*sessions).score.crushed == len(asked) == len(sessions)
 
 
 def test_no_sessions_are_no_score_and_no_grade() -> None:

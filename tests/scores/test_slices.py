@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scores.slices import WAYS, By, slices
+from assay.scores.breakdown import WAYS, By, build_slices
 from assay.types import Session
 from tests.make_sessions import QUICK, SESSIONS, missed, session_of
 from tests.tables import each_row
@@ -27,13 +27,13 @@ NAMES: list[tuple[By, dict[str, Any], str]] = [
 
 @each_row(("by", "more", "name"), NAMES)
 def test_a_slice_is_named_by_what_its_sessions_share(by: By, more: dict[str, Any], name: str) -> None:
-    assert [one.name for one in slices([session_of(**more)], by)] == [name]
+    assert [one.name for one in build_slices([session_of(**more)], by)] == [name]
 
 
 def test_slices_with_most_counted_sessions_come_first_then_by_name() -> None:
     found = [session_of(project="b"), session_of(project="a"), session_of(project="c"), missed(project="c")]
     found += [session_of(project="d", judge_status="no_goal") for _ in range(9)]
-    told = [(one.name, one.score.value, one.score.counted) for one in slices(found, "project")]
+    told = [(one.name, one.score.value, one.score.counted) for one in build_slices(found, "project")]
     assert told == [("c", 50.0, 2), ("a", 100.0, 1), ("b", 100.0, 1), ("d", None, 0)]
 
 
@@ -41,7 +41,7 @@ def test_slices_with_most_counted_sessions_come_first_then_by_name() -> None:
 @given(SESSIONS, st.sampled_from(WAYS), st.randoms(use_true_random=False))
 def test_every_session_is_in_one_slice_in_whatever_order_they_come(found: list[Session], by: By, dice: Any) -> None:
     shuffled = dice.sample(found, len(found))
-    assert slices(shuffled, by) == slices(found, by)
-    assert sum(one.score.counted for one in slices(found, by)) == sum(
+    assert build_slices(shuffled, by) == build_slices(found, by)
+    assert sum(one.score.counted for one in build_slices(found, by)) == sum(
         one.judge_status == "ok" and one.facts["substance"] for one in found
     )

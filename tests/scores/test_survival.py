@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scores.survival import DAYS, Age, survival
+from assay.scores.survival import DAYS, Age, measure_survival
 from tests.make_sessions import QUICK
 
 AGES = st.lists(
@@ -13,14 +13,14 @@ AGES = st.lists(
 
 
 def alive(*ages: Age) -> list[float | None]:
-    found = survival(ages)
+    found = measure_survival(ages)
     assert found is not None
     return [one.alive for one in found.points]
 
 
 def test_without_lines_there_is_no_curve():
-    assert survival([]) is None
-    assert survival([(3.0, True, 0)]) is None
+    assert measure_survival([]) is None
+    assert measure_survival([(3.0, True, 0)]) is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_textbook_example_comes_out():
 @QUICK
 @given(AGES.flatmap(lambda ages: st.tuples(st.just(ages), st.permutations(ages))))
 def test_the_order_of_lines_does_not_matter_and_the_curve_only_falls(both: tuple[list[Age], list[Age]]):
-    one, other = map(survival, both)
+    one, other = map(measure_survival, both)
     assert one == other
     shares = [point.alive for point in one.points if point.alive is not None] if one else []
     assert shares == sorted(shares, reverse=True)

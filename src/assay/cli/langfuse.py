@@ -140,7 +140,7 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
 @app.command("setup")
 def setup(profile: Profile = "enhanced", dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Ensure the score configs of a profile and of `push`; exit code 2 where one of another kind is in the way."""
-    wanted = build_all_configs(profiles.load(profile, profiles.folders(os.environ, Path.cwd())))
+    wanted = build_all_configs(profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd())))
     with connected() as client:
         found = clean(langfuse.ensure_configs(client, wanted, dry_run=dry_run))
     put(as_json, found, told_of_setup(found))
@@ -236,7 +236,7 @@ def score(  # noqa: PLR0913  each is an option
     Exit code 2 where something that should be there is not; what is there already is not sent again.
     """
     asked = which(sessions, since, into, "score")
-    scale = profiles.load(profile, profiles.folders(os.environ, Path.cwd()))
+    scale = profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd()))
     given = Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store)
     config = pick_quality_model(as_reported(given))
     consent = None if dry_run else Consent(yes=yes, batch=batch, again=again)

@@ -31,19 +31,19 @@ Names = Annotated[
 
 def places() -> list[Path]:
     """Where one's own profiles are looked for."""
-    return profiles.folders(os.environ, Path.cwd())
+    return profiles.list_folders(os.environ, Path.cwd())
 
 
 def as_built(profile: Profile) -> dict[str, object]:
     """A profile with all that was left out, and its version."""
     fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
-    return {**fields, "version": profiles.version(profile)}
+    return {**fields, "version": profiles.hash_profile(profile)}
 
 
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
     """List all profiles: those that are shipped, and your own beside `assay.toml`."""
-    found = [listed(one) for one in profiles.listed(places())]
+    found = [listed(one) for one in profiles.list_profiles(places())]
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(encoded({"schema_version": 1, "profiles": found}) + b"\n")
@@ -51,20 +51,20 @@ def list_all(as_json: AsJson = False) -> None:
     Console().print(shown.listing(found))
 
 
-def listed(one: profiles.Found) -> shown.Listed:
+def listed(one: profiles.ProfileFile) -> shown.Listed:
     """A profile as listed, sound or not."""
     path = str(one.path) if one.path else None
     try:
-        profile = profiles.load(one.name, places())
+        profile = profiles.load_profile(one.name, places())
     except BadInput as error:
         return shown.Listed(name=one.name, path=path, about=str(error), version=None)
-    return shown.Listed(name=one.name, path=path, about=profile.about, version=profiles.version(profile))
+    return shown.Listed(name=one.name, path=path, about=profile.about, version=profiles.hash_profile(profile))
 
 
 @app.command("show")
 def show(profile: Name, as_json: AsJson = False) -> None:
     """Show what a profile asks for, how it is weighed, and what the offline judge looks at."""
-    found = profiles.load(profile, places())
+    found = profiles.load_profile(profile, places())
     leave_quietly()
     if as_json:
         body = encoded({"schema_version": 1, "profile": as_built(found)})
@@ -76,7 +76,7 @@ def show(profile: Name, as_json: AsJson = False) -> None:
 @app.command("check")
 def check(names: Names = None, as_json: AsJson = False) -> None:
     """Check profiles: exit code 2 and what to mend where one can't be used."""
-    found = [checked(name) for name in names or [one.name for one in profiles.listed(places())]]
+    found = [checked(name) for name in names or [one.name for one in profiles.list_profiles(places())]]
     leave_quietly()
     if as_json:
         body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
@@ -91,7 +91,7 @@ def check(names: Names = None, as_json: AsJson = False) -> None:
 def checked(name: str) -> tuple[str, str, str]:
     """A profile's name, what it has, or what is wrong with it."""
     try:
-        found = profiles.load(name, places())
+        found = profiles.load_profile(name, places())
     except BadInput as error:
         return name, "", str(error)
     total = sum(one.weight for one in found.dimensions)

@@ -105,7 +105,8 @@ def command(  # noqa: PLR0913  each is an option
     jobs: Jobs = 0,
 ) -> None:
     """Show how well sessions were run: every dimension of a profile with score, reason and evidence."""
-    target, found = checked(output, FORMATS), profiles.load(profile, profiles.folders(os.environ, Path.cwd()))
+    target = checked(output, FORMATS)
+    found = profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd()))
     config = as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store))
     choice, asked = chosen(config, since, until, project), told_apart(which or [])
     with sessions_of(asked, config, choice, jobs) as (kept, some):

@@ -33,8 +33,8 @@ from assay.cli.wanted import (
 )
 from assay.reports import scoreboard
 from assay.reports.safe import encoded, safe
+from assay.scores.breakdown import WAYS
 from assay.scores.report import JudgeInfo
-from assay.scores.slices import WAYS
 
 EXAMPLE = "Example: `assay score --since 30d --by project -o score.md`"
 

@@ -1,12 +1,11 @@
 """Programming languages of the lines written, by file name."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import PurePosixPath
 
+from assay.resources import load_table
 from assay.sessions.calls import all_calls, made_edits
 from assay.types import Fact, Turn
 
@@ -30,8 +29,8 @@ def fact(turns: Sequence[Turn]) -> Languages:
 @cache
 def table() -> dict[str, str]:
     """Language by file ending or name."""
-    text = files("assay.facts").joinpath("languages.toml").read_text("utf-8")
-    return {ending: language for language, endings in tomllib.loads(text).items() for ending in endings}
+    table = load_table("assay.facts", "languages.toml", dict[str, list[str]])
+    return {ending: language for language, endings in table.items() for ending in endings}
 
 
 @lru_cache(4096)

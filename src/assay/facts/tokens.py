@@ -1,14 +1,12 @@
 """Tokens by model and what they cost by a dated price list; an unknown model is unpriced, never free."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 
-import msgspec
 from msgspec import Struct
 
+from assay.resources import load_table
 from assay.types import Fact, Turn, Usage
 
 VERSION = 1
@@ -92,8 +90,7 @@ def cost_of(usage: Usage, price: Price) -> float:
 @cache
 def price_list() -> tuple[Price, ...]:
     """The list, longest names and latest days first."""
-    text = files("assay.facts").joinpath("prices.toml").read_text("utf-8")
-    listed = msgspec.convert(tomllib.loads(text), PriceList).prices
+    listed = load_table("assay.facts", "prices.toml", PriceList).prices
     return tuple(sorted(listed, key=lambda price: (len(price.model), price.since), reverse=True))
 
 

@@ -60,7 +60,7 @@ def build_configs(profile: Profile) -> list[WantedConfig]:
             categories=tuple(label for label, _ in sorted(one.categories, key=lambda category: category[1])),
             description=one.description,
         )
-        for one in profiles.configs(profile)
+        for one in profiles.list_score_definitions(profile)
     ]
 
 

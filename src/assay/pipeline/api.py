@@ -120,7 +120,7 @@ def quality(
 
     Raises `assay.errors.BadInput` where no session is called so, or something that was given can't be used.
     """
-    wanted = profiles.load(os.fspath(profile), profiles.folders(os.environ, Path.cwd()))
+    wanted = profiles.load_profile(os.fspath(profile), profiles.list_folders(os.environ, Path.cwd()))
     config = load(
         os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, model_name=model, model_max_cost=max_cost
     )

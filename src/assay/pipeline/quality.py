@@ -29,7 +29,7 @@ from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, ex
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import UNANSWERED, Selection
 from assay.scores import profiles
-from assay.scores.quality import Judge, Judged, quality
+from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering
 from assay.sessions.chunking import TARGET, WHOLE, Chunk, chunk, shorten, task_of
 from assay.sessions.linking import Linked
@@ -140,8 +140,8 @@ def judge_offline(subject: Subject, profile: Profile, config: Config, why: str =
     turns = subject.read()
     rubric, outcome = judge_goal(turns)
     dimensions = offline.judge_quality(turns, profile, rubric, outcome)
-    judge = Judge(name=OFFLINE, versions={"quality": offline.hash_version()})
-    found = quality(subject.session.id, profile, [Judged(dimensions=dimensions, own_tokens=1)], judge)
+    judge = QualityJudge(name=OFFLINE, versions={"quality": offline.hash_version()})
+    found = score_quality(subject.session.id, profile, [ChunkJudgement(dimensions=dimensions, own_tokens=1)], judge)
     return replace(found, fallback=why or None)
 
 
@@ -154,14 +154,16 @@ def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
     return rubric, offline_outcome(turns, rubric.intent, failures, None)
 
 
-NOBODY = Judge(name="nobody", versions={})
+NOBODY = QualityJudge(name="nobody", versions={})
 
 
-def leave_ungraded(subject: Subject, profile: Profile, why: str, judge: Judge = NOBODY, chunks: int = 1) -> Quality:
+def leave_ungraded(
+    subject: Subject, profile: Profile, why: str, judge: QualityJudge = NOBODY, chunks: int = 1
+) -> Quality:
     """Every dimension ungraded, and why."""
     none = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
-    said = Judged(dimensions={one.name: none for one in profile.dimensions}, own_tokens=1)
-    return quality(subject.session.id, profile, [said] * chunks, judge)
+    said = ChunkJudgement(dimensions={one.name: none for one in profile.dimensions}, own_tokens=1)
+    return score_quality(subject.session.id, profile, [said] * chunks, judge)
 
 
 # --- what a model is asked ----------------------------------------------------------------------
@@ -244,8 +246,8 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
         shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
         places.insert(0, first + 1)
     asks = asked.ProfileQuestion(
-        criteria=profiles.prompt_text(terms.profile),
-        schema=profiles.schema(terms.profile),
+        criteria=profiles.render_criteria(terms.profile),
+        schema=profiles.build_reply_schema(terms.profile),
         part=asked.describe_part(*at, is_told=is_told),
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
@@ -337,13 +339,13 @@ def judge_pieces(
     answers, asker = said
     if any(one.question.key not in answers for one in made):
         return judge_offline(subject, profile, config, asker.closed or UNANSWERED)
-    judge = Judge(name=asker.model.backend, versions={"quality": made[0].question.version})
-    chunks: list[Judged] = []
+    judge = QualityJudge(name=asker.model.backend, versions={"quality": made[0].question.version})
+    chunks: list[ChunkJudgement] = []
     for n, one in enumerate(made, 1):
         try:
             dimensions = asked.read_dimensions(answers[one.question.key], profile, one.turns, one.places)
         except JudgeError as error:
             why = f"chunk {n} of {len(made)}: {error}" if len(made) > 1 else str(error)
             return leave_ungraded(subject, profile, why, judge, len(made))
-        chunks.append(Judged(dimensions=dimensions, own_tokens=one.own_tokens))
-    return quality(subject.session.id, profile, chunks, judge)
+        chunks.append(ChunkJudgement(dimensions=dimensions, own_tokens=one.own_tokens))
+    return score_quality(subject.session.id, profile, chunks, judge)

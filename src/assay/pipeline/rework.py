@@ -14,7 +14,7 @@ from assay.errors import BadInput
 from assay.pipeline.judgement import hash_values
 from assay.pipeline.repositories import KnownRepository, Repositories, RepositoryQuery
 from assay.scores.prism import has_crushed
-from assay.scores.survival import Age, Lost
+from assay.scores.survival import Age, LostSession
 from assay.sessions.kinds_of_files import is_code
 from assay.sessions.linebook import together
 from assay.sessions.linking import Linked, moment
@@ -376,11 +376,11 @@ def add_rework(session: Session, outcome: ReworkOutcome) -> Session:
     return replace(session, facts=session.facts | {"rework": msgspec.to_builtins(state)}) if state else session
 
 
-def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[Lost]:
+def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[LostSession]:
     """Sessions of which the last report said that they crushed, and which were replaced since."""
     known = [(one, one.facts["rework"]) for one in sessions if was_told(one, outcome)]
     return [
-        Lost(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
+        LostSession(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
         for one, rework in known
         if rework["state"] == "yes" and has_crushed(one) is False
     ]

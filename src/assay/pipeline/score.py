@@ -21,8 +21,8 @@ from assay.pipeline.pool import Progress, count_cores, ignore_progress
 from assay.pipeline.rework import find_lost, save_told
 from assay.pipeline.scan import Changes, count_skips, scan
 from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
-from assay.scores.report import Report, report
-from assay.scores.survival import Followed, survival
+from assay.scores.report import Report, build_report
+from assay.scores.survival import FollowedLines, measure_survival
 from assay.sessions.linking import ledger
 from assay.stores import Store, open_store, pick_store_url
 
@@ -95,14 +95,14 @@ def score_run(
     linked = run.linked()  # link
     chosen = [one for one in linked if run.choice.takes(one)]
     sessions, outcome = run.followed(chosen, linked)  # follow
-    found = report(  # count
+    found = build_report(  # count
         sessions,
         privacy.redact_entries(ledger(chosen), sessions, run.terms.reading),
         streams=run.count_streams(),
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),
         zone=zone(run.config),
-        followed=Followed(survival=survival(outcome.ages), lost=find_lost(sessions, outcome)),
+        followed=FollowedLines(survival=measure_survival(outcome.ages), lost=find_lost(sessions, outcome)),
     )
     if remembers:  # tell, so that the next report can say what changed
         save_told(run.store, found.sessions, outcome)

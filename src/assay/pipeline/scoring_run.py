@@ -35,7 +35,7 @@ from assay.pipeline.judgement import SessionJudgement, hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
-from assay.scores.prism import counted
+from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.linking import Linked, link
@@ -291,7 +291,7 @@ class ScoringRun:
 
     def describe_judge(self, sessions: Sequence[Session]) -> JudgeInfo:
         """Who judged, and what that took."""
-        asker, names = self.asker, {one.judge: one.judge_versions for one in counted(sessions)}
+        asker, names = self.asker, {one.judge: one.judge_versions for one in sessions if has_crushed(one) is not None}
         why = (asker.closed if asker else self.instead) or None
         backend, versions = self.terms.judge, self.terms.versions()
         if len(names) == 1 and backend not in names:

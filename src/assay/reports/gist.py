@@ -7,12 +7,11 @@ from assay.reports import later
 from assay.reports.safe import many, one_line
 from assay.reports.terminal import short
 from assay.reports.words import HELD_BACK, NOT_COUNTED, UNKNOWN, dollars, listed, percent, places, plainly, span
+from assay.scores.breakdown import Slice, Window
 from assay.scores.measures import Measures
-from assay.scores.prism import Score, exclusion, has_goal, has_substance, letter
-from assay.scores.reasons import obstacle_of
+from assay.scores.prism import Score, explain_exclusion, grade_score, has_goal, has_substance
+from assay.scores.reasons import find_obstacle
 from assay.scores.report import JudgeShare, Report
-from assay.scores.slices import Slice
-from assay.scores.windows import Window
 from assay.types import Session
 
 MOST_REASONS = 3
@@ -24,7 +23,7 @@ def number(found: Report) -> str:
     if value is None:
         return UNKNOWN
     rounded = (percent(value), f"{value:.1f}", f"{int(value * 10) / 10:.1f}")
-    shown = next((text for text in rounded if letter(float(text)) == found.grade), rounded[-1])
+    shown = next((text for text in rounded if grade_score(float(text)) == found.grade), rounded[-1])
     return f"{shown} ({found.grade})"
 
 
@@ -96,11 +95,11 @@ def losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
         if not has_substance(one):
             lost["substance"]["trivial: under 3 turns, no change"] += 1
         elif not has_goal(one):
-            why = exclusion(one) or "no_goal"
+            why = explain_exclusion(one) or "no_goal"
             lost["goal"][NOT_COUNTED.get(why, one_line(why, 60))] += 1
         elif one.judge_status != "ok":
-            lost["judged"][one_line(exclusion(one) or "ungraded", 60)] += 1
-        elif (kind := obstacle_of(one)) is not None:
+            lost["judged"][one_line(explain_exclusion(one) or "ungraded", 60)] += 1
+        elif (kind := find_obstacle(one)) is not None:
             lost["crushed" if kind == "reworked" else "complete"][HELD_BACK.get(kind, plainly(kind))] += 1
     return lost
 

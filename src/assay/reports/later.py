@@ -8,8 +8,8 @@ from typing import Any
 from assay.reports.safe import many, one_line
 from assay.reports.terminal import moment
 from assay.reports.words import listed, percent, plainly
-from assay.scores.prism import Score, has_crushed, rework
-from assay.scores.survival import Lost, Survival
+from assay.scores.prism import Score, find_rework_state, has_crushed
+from assay.scores.survival import LostSession, Survival
 from assay.types import Session
 
 ID, SHORT_COMMIT = 12, 10
@@ -60,7 +60,7 @@ def gone(found: dict[str, Any]) -> str:
     return f", {percent(100 * found['share'])} % of its lines{counts} gone"
 
 
-def losses(found: Iterable[Lost], length: int) -> list[tuple[str, str]]:
+def losses(found: Iterable[LostSession], length: int) -> list[tuple[str, str]]:
     """Sessions that lost their crush since the last report: id and title, and what happened."""
     return [
         (
@@ -91,7 +91,7 @@ def notes(score: Score, sessions: Iterable[Session]) -> list[str]:
     said = []
     crushed = many(score.crushed, "crushed session")
     if score.rework_unknown:
-        whys = Counter(reason(one) for one in sessions if has_crushed(one) and rework(one) == "unknown")
+        whys = Counter(reason(one) for one in sessions if has_crushed(one) and find_rework_state(one) == "unknown")
         ordered = sorted(whys.items(), key=lambda pair: (-pair[1], pair[0]))
         told = f" ({listed([f'{n} {why}' for why, n in ordered], MOST_REASONS)})" if set(whys) - {NO_REASON} else ""
         said.append(f"whether the code was later replaced is unknown for {score.rework_unknown} of {crushed}{told}")

@@ -9,9 +9,9 @@ from assay.reports.listing import id_length
 from assay.reports.safe import safe
 from assay.reports.terminal import moment
 from assay.reports.words import MARKS, UNKNOWN, places, plainly, why
-from assay.scores.reasons import advice
+from assay.scores.breakdown import Slice
+from assay.scores.reasons import advise_session
 from assay.scores.report import Report
-from assay.scores.slices import Slice
 from assay.types import Session
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$]|^[#+=-]|:(?=//)|(?<=www)\.)")
@@ -108,7 +108,7 @@ def sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[str]:
             escaped(one.grade or UNKNOWN),
             f"{MARKS[one.crushed][0]} {escaped(why(one))}",
             escaped(one.title),
-            escaped(advice(one) or ""),
+            escaped(advise_session(one) or ""),
         ]
         for one in found
     ]

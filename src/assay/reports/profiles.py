@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.reports.safe import one_line
-from assay.scores.profiles import version
+from assay.scores.profiles import hash_profile
 from assay.types.quality import Profile, Scale
 from assay.types.value import Row
 
@@ -42,7 +42,7 @@ def detail(profile: Profile) -> Group:
     """All that a profile says."""
     head: list[RenderableType] = [
         Text.assemble((one_line(profile.name, 40), "bold"), f"  {one_line(profile.about, 200)}"),
-        Text(f"version {version(profile)}", "dim"),
+        Text(f"version {hash_profile(profile)}", "dim"),
         Text(f"where a dimension is not scored, {MISSING[profile.missing].format(profile.least)}", "dim"),
         Text(f"of several chunks, numbers are averaged by tokens; categories: {profile.categorical}", "dim"),
     ]

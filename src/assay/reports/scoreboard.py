@@ -11,10 +11,10 @@ from rich.text import Text
 from assay.reports import gist, later, listing
 from assay.reports.safe import one_line, safe
 from assay.reports.words import UNKNOWN, listed, percent
+from assay.scores.breakdown import Slice
 from assay.scores.prism import Score
 from assay.scores.reasons import Obstacle
 from assay.scores.report import Report
-from assay.scores.slices import Slice
 
 GAUGE, BARS, SMALL = 50, 32, 20
 MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10

@@ -17,7 +17,7 @@ from assay.reports.scoreboard import section
 from assay.reports.terminal import cost, moment, short, turn_body, turn_head
 from assay.reports.words import MARKS, UNKNOWN, listed, plainly, span, why
 from assay.scores.measures import PILLARS
-from assay.scores.reasons import advice
+from assay.scores.reasons import advise_session
 from assay.types import Session, Turn
 
 MOST_QUOTE, MOST_FILES, MOST_REASONS = 160, 6, 3
@@ -68,7 +68,7 @@ def head(one: Session, zone: tzinfo) -> list[Text]:
     ]
     if one.summary:
         lines.insert(1, Text(safe(one.summary)))
-    if helpful := advice(one):
+    if helpful := advise_session(one):
         lines.append(Text.assemble(("What would have made it crush: ", "bold"), one_line(helpful, 400)))
     return lines
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.reports.safe import safe
 from assay.reports.words import why
-from assay.scores.reasons import advice
+from assay.scores.reasons import advise_session
 from assay.scores.report import Report
 from assay.types import Session
 
@@ -49,7 +49,7 @@ def row(one: Session) -> dict[str, Any]:
         "models": ", ".join(one.models),
         "streams": ", ".join(one.streams),
         "why": why(one),
-        "advice": advice(one),
+        "advice": advise_session(one),
         "failure_signals": ", ".join(signal["kind"] for signal in facts.get("failure_signals", [])),
         "rework": rework.get("state"),
         **{f"rework_{name}": rework.get(name) for name in REWORK},

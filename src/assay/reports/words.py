@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from assay.reports.safe import one_line
-from assay.scores.prism import exclusion
-from assay.scores.reasons import obstacle_of
+from assay.scores.prism import explain_exclusion
+from assay.scores.reasons import find_obstacle
 from assay.types import Session
 
 UNKNOWN = "–"
@@ -38,9 +38,9 @@ MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
 
 def why(session: Session) -> str:
     """Why it crushed, did not, or does not count."""
-    if left_out := exclusion(session):
+    if left_out := explain_exclusion(session):
         return NOT_COUNTED.get(left_out, left_out)
-    if kind := obstacle_of(session):
+    if kind := find_obstacle(session):
         return HELD_BACK.get(kind, plainly(kind))
     if session.evidence == "explicit" or session.confidence is None:
         return "explicit"

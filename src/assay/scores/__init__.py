@@ -1,9 +1,14 @@
 """Scores: what facts and judgements add up to.
 
-`prism` is the number with its interval, waterfall and exclusions; `measures` stand beside it; `slices` and `windows`
-are the same number over fewer sessions; `reasons` say why sessions did not crush; `survival` is how long lines stay;
-`report` puts all of it together.
+- `prism`: the score with its interval, its waterfall and what does not count;
+- `measures`: what stands beside it: pace, time, prompts, tokens and money;
+- `breakdown`: the same score by slice (project, model, intent …) and by window (the last 7 and 30 days);
+- `reasons`: why sessions did not crush, and what would have made them;
+- `survival`: how long lines stay;
+- `report`: all of it in one value;
+- `quality`: what judges say of a session's chunks, put together by a profile;
+- `profiles/`: what is asked of a session's quality and how it is weighed.
 
-Takes sessions; gives rows; imports types and the floors of `judges.criteria`. Pure: the order of sessions
-never matters, and what nothing is known of is `None`, never 0.
+Takes sessions; gives rows; imports `types errors resources config judges`. Pure: the order of sessions never matters,
+and what nothing is known of is `None`, never 0.
 """

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 from statistics import NormalDist
 
+from msgspec.structs import replace
+
 from assay.types import JudgeStatus, Row, Session
 
 Z = NormalDist().inv_cdf(0.975)
@@ -57,33 +59,38 @@ def is_crushed(status: JudgeStatus, substance: bool, goal_complete: bool | None,
 
 
 def has_crushed(session: Session) -> bool | None:
-    """The same by what is known of the session now: rework may turn after it was judged."""
-    return is_crushed(session.judge_status, has_substance(session), session.goal_complete, rework(session))
+    """Whether a session crushed its goal by what is known of it now: rework may turn after it was judged."""
+    return is_crushed(session.judge_status, has_substance(session), session.goal_complete, find_rework_state(session))
+
+
+def refresh_crushed(sessions: Iterable[Session]) -> list[Session]:
+    """The sessions, `crushed` of each as it is known now: worked out once, for all that is made of them."""
+    return [replace(session, crushed=has_crushed(session)) for session in sessions]
 
 
 def has_substance(session: Session) -> bool:
     return session.facts["substance"] is True
 
 
-def rework(session: Session) -> str:
-    """The state of its rework."""
+def find_rework_state(session: Session) -> str:
+    """What is known of a session's rework."""
     found = session.facts.get("rework")
     return str(found["state"]) if found else "unknown"
 
 
-def counted(sessions: Iterable[Session]) -> list[Session]:
-    """The sessions the score is made of."""
-    return [one for one in sessions if has_crushed(one) is not None]
+def select_counted(sessions: Iterable[Session]) -> list[Session]:
+    """The sessions that count, by their `crushed`, which must be fresh (`refresh_crushed`)."""
+    return [session for session in sessions if session.crushed is not None]
 
 
-def score(sessions: Iterable[Session]) -> Score:
-    """The score of these sessions."""
-    found = counted(sessions)
-    crushed = [one for one in found if has_crushed(one)]
-    states = Counter(map(rework, crushed))
-    is_mixed = len(set(map(judged_by, found))) > 1
+def score_sessions(sessions: Iterable[Session]) -> Score:
+    """The score of sessions whose `crushed` is fresh."""
+    found = select_counted(sessions)
+    crushed = [session for session in found if session.crushed]
+    states = Counter(map(find_rework_state, crushed))
+    is_mixed = any(has_other_judge(session, found[0]) for session in found)
     has_value = bool(found) and not is_mixed
-    low, high = wilson(len(crushed), len(found)) if has_value else (None, None)
+    low, high = bound_share(len(crushed), len(found)) if has_value else (None, None)
     return Score(
         value=100 * len(crushed) / len(found) if has_value else None,
         low=low,
@@ -96,12 +103,16 @@ def score(sessions: Iterable[Session]) -> Score:
     )
 
 
-def judged_by(session: Session) -> tuple[str, str]:
+def has_other_judge(session: Session, other: Session) -> bool:
+    return session.judge != other.judge or session.judge_versions != other.judge_versions
+
+
+def identify_judge(session: Session) -> tuple[str, str]:
     """Who judged a session, in which version."""
     return session.judge, " ".join(f"{job}={one}" for job, one in sorted(session.judge_versions.items()))
 
 
-def wilson(crushed: int, counted: int) -> tuple[float, float]:
+def bound_share(crushed: int, counted: int) -> tuple[float, float]:
     """The Wilson 95 % interval of a share, in percent; all is possible where nothing counts."""
     if not counted:
         return 0.0, 100.0
@@ -114,7 +125,7 @@ def wilson(crushed: int, counted: int) -> tuple[float, float]:
     return low, high
 
 
-def waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
+def build_waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
     """Where sessions drop out, one condition after the other."""
     solid = [one for one in sessions if has_substance(one)]
     aimed = [one for one in solid if has_goal(one)]
@@ -126,7 +137,7 @@ def waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
         goal=len(aimed),
         judged=len(judged),
         complete=sum(one.goal_complete is True for one in judged),
-        crushed=sum(has_crushed(one) is True for one in judged),
+        crushed=sum(session.crushed is True for session in judged),
     )
 
 
@@ -135,13 +146,13 @@ def has_goal(session: Session) -> bool:
     return session.judge_status == "ok" or (session.judge_status == "ungraded" and session.intent is not None)
 
 
-def exclusions(sessions: Iterable[Session]) -> dict[str, int]:
+def count_exclusions(sessions: Iterable[Session]) -> dict[str, int]:
     """Why sessions don't count, and how many for each reason, most first."""
-    reasons = Counter(reason for one in sessions if (reason := exclusion(one)))
+    reasons = Counter(reason for one in sessions if (reason := explain_exclusion(one)))
     return dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def exclusion(session: Session) -> str | None:
+def explain_exclusion(session: Session) -> str | None:
     """Why a session does not count; `None` for one that does."""
     if not has_substance(session):
         return "trivial"
@@ -150,6 +161,6 @@ def exclusion(session: Session) -> str | None:
     return None if session.judge_status == "ok" else session.judge_status
 
 
-def letter(value: float | None) -> str | None:
+def grade_score(value: float | None) -> str | None:
     """The letter of a score, by `LADDER`."""
     return None if value is None else next(name for least, name in LADDER if value >= least)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from assay.scores.profiles import overall, version
+from assay.scores.profiles import average_scores, hash_profile
 from assay.types import Citation
 from assay.types.quality import Across, Dimension, Profile, Quality, Scale
 from assay.types.value import Value
@@ -14,7 +14,7 @@ MOST_CITATIONS = 8
 NEVER_ASKED = "no judge said anything of it"
 
 
-class Judged(Value, frozen=True):
+class ChunkJudgement(Value, frozen=True):
     """What a judge says of one chunk."""
 
     dimensions: Mapping[str, Dimension]
@@ -24,21 +24,21 @@ class Judged(Value, frozen=True):
     """Index of its first turn, where its citations count from 1 at that turn; 0 where they count the session's."""
 
 
-class Judge(Value, frozen=True):
+class QualityJudge(Value, frozen=True):
     """Who judged."""
 
     name: str
     versions: dict[str, str]
 
 
-def quality(session: str, profile: Profile, chunks: Sequence[Judged], judge: Judge) -> Quality:
+def score_quality(session: str, profile: Profile, chunks: Sequence[ChunkJudgement], judge: QualityJudge) -> Quality:
     """The quality of a session by what was said of its chunks."""
-    dimensions = {one.name: together(profile, one, chunks) for one in profile.dimensions}
-    found = overall(profile, {name: one.score for name, one in dimensions.items()})
+    dimensions = {one.name: merge_chunks(profile, one, chunks) for one in profile.dimensions}
+    found = average_scores(profile, {name: one.score for name, one in dimensions.items()})
     return Quality(
         session=session,
         profile=profile.name,
-        profile_version=version(profile),
+        profile_version=hash_profile(profile),
         dimensions=dimensions,
         overall_quality=found.value,
         computed_from=found.computed_from,
@@ -49,9 +49,9 @@ def quality(session: str, profile: Profile, chunks: Sequence[Judged], judge: Jud
     )
 
 
-def together(profile: Profile, scale: Scale, chunks: Sequence[Judged]) -> Dimension:
+def merge_chunks(profile: Profile, scale: Scale, chunks: Sequence[ChunkJudgement]) -> Dimension:
     """One dimension over all chunks; those that left it ungraded don't count."""
-    said = [(n, placed(one, scale.name), one.own_tokens) for n, one in enumerate(chunks)]
+    said = [(n, shift_citations(one, scale.name), one.own_tokens) for n, one in enumerate(chunks)]
     graded = [(n, found, tokens) for n, found, tokens in said if found and found.score is not None]
     if not graded:
         why = next((found.ungraded for _, found, _ in reversed(said) if found and found.ungraded), NEVER_ASKED)
@@ -59,17 +59,17 @@ def together(profile: Profile, scale: Scale, chunks: Sequence[Judged]) -> Dimens
     if len(chunks) == 1:
         only = graded[0][1]
         return replace(only, label=scale.label(only.score or 0.0))
-    if how(profile, scale) == "mean":
-        return mean(scale, graded, len(chunks))
-    return one_of(scale, graded, len(chunks), how(profile, scale))
+    if pick_rule(profile, scale) == "mean":
+        return average_chunks(scale, graded, len(chunks))
+    return pick_chunk(scale, graded, len(chunks), pick_rule(profile, scale))
 
 
-def how(profile: Profile, scale: Scale) -> Across:
+def pick_rule(profile: Profile, scale: Scale) -> Across:
     """The way in which chunks are put together for a dimension."""
     return scale.across or ("mean" if scale.kind == "numeric" else profile.categorical)
 
 
-def placed(one: Judged, name: str) -> Dimension | None:
+def shift_citations(one: ChunkJudgement, name: str) -> Dimension | None:
     """What a chunk says of a dimension, its citations counted through the session."""
     found = one.dimensions.get(name)
     if found is None or not one.first:
@@ -77,11 +77,11 @@ def placed(one: Judged, name: str) -> Dimension | None:
     return replace(found, evidence=[Citation(turn=c.turn + one.first, quote=c.quote) for c in found.evidence])
 
 
-Graded = tuple[int, Dimension, int]
+GradedChunk = tuple[int, Dimension, int]
 """Index of a chunk, what it says, what it weighs."""
 
 
-def mean(scale: Scale, graded: Sequence[Graded], chunks: int) -> Dimension:
+def average_chunks(scale: Scale, graded: Sequence[GradedChunk], chunks: int) -> Dimension:
     """The mean by each chunk's own tokens; chunks that all weigh nothing weigh the same."""
     weights = [tokens for _, _, tokens in graded]
     weights = weights if sum(weights) else [1] * len(graded)
@@ -91,12 +91,12 @@ def mean(scale: Scale, graded: Sequence[Graded], chunks: int) -> Dimension:
     return Dimension(
         score=score,
         label=scale.label(score),
-        evidence=gathered([found for _, found, _ in graded]),
+        evidence=merge_citations([found for _, found, _ in graded]),
         rationale=f"Mean of {len(graded)} of {chunks} chunks by their own tokens. {' '.join(told)}".strip(),
     )
 
 
-def one_of(scale: Scale, graded: Sequence[Graded], chunks: int, way: Across) -> Dimension:
+def pick_chunk(scale: Scale, graded: Sequence[GradedChunk], chunks: int, way: Across) -> Dimension:
     """What the final chunk says, or what most say; of equally many, the later."""
     n, found, _ = graded[-1]
     told = f"Of the final of {chunks} chunks." if n == chunks - 1 else f"Of chunk {n + 1} of {chunks}, the last scored."
@@ -106,7 +106,7 @@ def one_of(scale: Scale, graded: Sequence[Graded], chunks: int, way: Across) -> 
         most = max(votes.values())
         _, found, _ = next(one for one in reversed(graded) if votes[one[1].score] == most)
         told = f"Said of {most} of {chunks} chunks."
-        evidence = gathered([one for _, one, _ in graded if one.score == found.score])
+        evidence = merge_citations([one for _, one, _ in graded if one.score == found.score])
     return Dimension(
         score=found.score,
         label=scale.label(found.score or 0.0),
@@ -115,7 +115,7 @@ def one_of(scale: Scale, graded: Sequence[Graded], chunks: int, way: Across) -> 
     )
 
 
-def gathered(found: Sequence[Dimension]) -> list[Citation]:
+def merge_citations(found: Sequence[Dimension]) -> list[Citation]:
     """The first citations of each chunk, then the second ones, each once."""
     deepest = max((len(one.evidence) for one in found), default=0)
     in_turns = [one.evidence[n] for n in range(deepest) for one in found if n < len(one.evidence)]

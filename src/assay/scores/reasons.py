@@ -114,37 +114,37 @@ class Obstacle(Row, frozen=True):
     advice: str
 
 
-def obstacles(sessions: Iterable[Session], most: int = 3) -> list[Obstacle]:
+def list_obstacles(sessions: Iterable[Session], most: int = 3) -> list[Obstacle]:
     """The commonest reasons for not crushing; each session stands under one."""
     groups: defaultdict[str, list[Session]] = defaultdict(list)
     for one in sessions:
-        if kind := obstacle_of(one):
+        if kind := find_obstacle(one):
             groups[kind].append(one)
     commonest = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:most]
     return [
         Obstacle(
             reason=REASONS[kind],
             sessions=[one.id for one in sorted(group, key=lambda one: (one.started_at, one.id))],
-            advice=commonest_of(f"{habit(one)}." if kind not in REMEDIES else REMEDIES[kind] for one in group),
+            advice=pick_commonest(f"{pick_habit(one)}." if kind not in REMEDIES else REMEDIES[kind] for one in group),
         )
         for kind, group in commonest
     ]
 
 
-def advice(session: Session) -> str | None:
+def advise_session(session: Session) -> str | None:
     """What would have made this session crush; `None` for one that did, or does not count."""
-    kind = obstacle_of(session)
+    kind = find_obstacle(session)
     if kind is None or kind in REMEDIES:
         return REMEDIES[kind] if kind else None
     floor = FLOORS[session.intent] if session.intent else None
     if floor is None or session.evidence != "silent" or session.confidence is None or session.confidence >= floor:
-        return f"{habit(session)}."
+        return f"{pick_habit(session)}."
     # Rounded down: 0.749 must not look like the 0.75 it misses.
     shown = int(session.confidence * 100) / 100
-    return f"{habit(session)}; silence alone gave a confidence of {shown:.2f}, and {floor:.2f} is needed."
+    return f"{pick_habit(session)}; silence alone gave a confidence of {shown:.2f}, and {floor:.2f} is needed."
 
 
-def obstacle_of(session: Session) -> str | None:
+def find_obstacle(session: Session) -> str | None:
     """The kind of reason that held a session back most; `None` for one that crushed or does not count."""
     if has_crushed(session) is not False:
         return None
@@ -153,16 +153,16 @@ def obstacle_of(session: Session) -> str | None:
     signals = {signal["kind"] for signal in session.facts.get("failure_signals", ())}
     if failed := next((kind for kind in FAILURES if kind in signals), None):
         return failed
-    return told(session) or seen(session)
+    return find_judge_reason(session) or find_fact_reason(session)
 
 
-def told(session: Session) -> str | None:
+def find_judge_reason(session: Session) -> str | None:
     """What the judge's heaviest evidence against it says, as far as we know the word."""
     against = sorted((one for one in session.reasons if one.weight < 0), key=lambda one: (one.weight, one.kind))
     return next((TELLING[one.kind] for one in against if one.kind in TELLING), None)
 
 
-def seen(session: Session) -> str:
+def find_fact_reason(session: Session) -> str:
     """What the facts say, where no judge gave a reason that we know."""
     checks: dict[str, Any] = session.facts.get("checks", {})
     runs = [checks[purpose] for purpose in PROVING if purpose in checks]
@@ -173,10 +173,10 @@ def seen(session: Session) -> str:
     return "incomplete" if session.evidence == "failure" else "unconfirmed"
 
 
-def habit(session: Session) -> str:
+def pick_habit(session: Session) -> str:
     """The easiest sign of completion for what the session was after."""
     return HABITS[session.intent] if session.intent else NO_HABIT
 
 
-def commonest_of(texts: Iterable[str]) -> str:
+def pick_commonest(texts: Iterable[str]) -> str:
     return min(Counter(texts).items(), key=lambda pair: (-pair[1], pair[0]))[0]

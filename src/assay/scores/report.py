@@ -3,28 +3,25 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from msgspec.structs import replace
-
-from assay.scores.measures import Measures, measures
+from assay.scores.breakdown import WAYS, Slice, Window, build_slices, build_windows
+from assay.scores.measures import Measures, measure_sessions
 from assay.scores.prism import (
     Score,
     Waterfall,
-    counted,
-    exclusions,
-    has_crushed,
-    judged_by,
-    letter,
-    score,
-    waterfall,
+    build_waterfall,
+    count_exclusions,
+    grade_score,
+    identify_judge,
+    refresh_crushed,
+    score_sessions,
+    select_counted,
 )
-from assay.scores.reasons import Obstacle, obstacles
-from assay.scores.slices import WAYS, Slice, slices
-from assay.scores.survival import Followed, Lost, Survival
-from assay.scores.windows import Window, windows
+from assay.scores.reasons import Obstacle, list_obstacles
+from assay.scores.survival import FollowedLines, LostSession, Survival
 from assay.types import Entry, Row, Session
 
 SCHEMA_VERSION = 1
-NOTHING_FOLLOWED = Followed()
+NOTHING_FOLLOWED = FollowedLines()
 
 
 class Spending(Row, frozen=True):
@@ -91,13 +88,13 @@ class Report(Row, frozen=True, kw_only=True):
     """The commonest reasons for not crushing."""
     survival: Survival | None
     """How long lines stay; `None` where none could be followed."""
-    lost: list[Lost]
+    lost: list[LostSession]
     """Sessions that had crushed in the report before, and were replaced since."""
     sessions: list[Session]
     ledger: list[Entry]
 
 
-def report(
+def build_report(
     sessions: Sequence[Session],
     ledger: Sequence[Entry],
     *,
@@ -105,35 +102,37 @@ def report(
     judge: JudgeInfo,
     skipped: Skips,
     zone: tzinfo,
-    followed: Followed = NOTHING_FOLLOWED,
+    followed: FollowedLines = NOTHING_FOLLOWED,
 ) -> Report:
     """The report on these sessions; `crushed` of each says what the score says."""
-    found = score(sessions)
+    sessions = refresh_crushed(sessions)
+    found = score_sessions(sessions)
     return Report(
         score=found,
-        waterfall=waterfall(sessions, streams),
+        waterfall=build_waterfall(sessions, streams),
         judge=judge,
-        by_judge=shares(sessions),
+        by_judge=score_by_judge(sessions),
         skipped=skipped,
-        exclusions=exclusions(sessions),
-        grade=letter(found.value),
-        measures=measures(sessions, zone),
-        slices={by: slices(sessions, by) for by in WAYS},
-        windows=windows(sessions, zone),
-        obstacles=obstacles(sessions),
+        exclusions=count_exclusions(sessions),
+        grade=grade_score(found.value),
+        measures=measure_sessions(sessions, zone),
+        slices={by: build_slices(sessions, by) for by in WAYS},
+        windows=build_windows(sessions, zone),
+        obstacles=list_obstacles(sessions),
         survival=followed.survival,
         lost=followed.lost,
-        sessions=[replace(one, crushed=has_crushed(one)) for one in sessions],
+        sessions=sessions,
         ledger=list(ledger),
     )
 
 
-def shares(sessions: Sequence[Session]) -> list[JudgeShare]:
+def score_by_judge(sessions: Sequence[Session]) -> list[JudgeShare]:
     """The score by who judged, those with the most counted sessions first."""
     groups: dict[tuple[str, str], list[Session]] = {}
-    for one in counted(sessions):
-        groups.setdefault(judged_by(one), []).append(one)
+    for one in select_counted(sessions):
+        groups.setdefault(identify_judge(one), []).append(one)
     found = [
-        JudgeShare(judge=some[0].judge, versions=some[0].judge_versions, score=score(some)) for some in groups.values()
+        JudgeShare(judge=some[0].judge, versions=some[0].judge_versions, score=score_sessions(some))
+        for some in groups.values()
     ]
     return sorted(found, key=lambda one: (-one.score.counted, one.judge))

@@ -29,7 +29,7 @@ class Survival(Row, frozen=True):
     points: list[Point]
 
 
-class Lost(Row, frozen=True):
+class LostSession(Row, frozen=True):
     """A session that had crushed in the report before, and whose lines were replaced since."""
 
     id: str
@@ -38,14 +38,14 @@ class Lost(Row, frozen=True):
     share: float | None
 
 
-class Followed(Row, frozen=True):
+class FollowedLines(Row, frozen=True):
     """What following lines adds to a report."""
 
     survival: Survival | None = None
-    lost: list[Lost] = []
+    lost: list[LostSession] = []
 
 
-def survival(ages: Iterable[Age]) -> Survival | None:
+def measure_survival(ages: Iterable[Age]) -> Survival | None:
     """The Kaplan–Meier curve: what was only followed for a while counts for that while; `None` without lines."""
     removed, left = Counter[float](), Counter[float]()
     for age, is_removed, lines in ages:
@@ -53,10 +53,10 @@ def survival(ages: Iterable[Age]) -> Survival | None:
     total = removed.total() + left.total()
     if not total:
         return None
-    return Survival(lines=total, removed=removed.total(), points=curve(removed, left, total))
+    return Survival(lines=total, removed=removed.total(), points=build_curve(removed, left, total))
 
 
-def curve(removed: Counter[float], left: Counter[float], total: int) -> list[Point]:
+def build_curve(removed: Counter[float], left: Counter[float], total: int) -> list[Point]:
     """The days of the curve."""
     steps: list[tuple[float, float]] = []
     alive, there = 1.0, total
@@ -64,15 +64,18 @@ def curve(removed: Counter[float], left: Counter[float], total: int) -> list[Poi
         alive *= 1 - removed[age] / there
         steps.append((age, alive))
         there -= removed[age] + left[age]
-    return [point(day, steps, total - before(removed, day, is_included=True) - before(left, day)) for day in DAYS]
+    return [
+        build_point(day, steps, total - count_before(removed, day, is_included=True) - count_before(left, day))
+        for day in DAYS
+    ]
 
 
-def point(day: int, steps: Sequence[tuple[float, float]], lines: int) -> Point:
+def build_point(day: int, steps: Sequence[tuple[float, float]], lines: int) -> Point:
     """The curve at a day."""
     alive = next((share for age, share in reversed(steps) if age <= day), 1.0)
     return Point(days=day, alive=alive if lines or not alive else None, lines=lines)
 
 
-def before(counts: Counter[float], day: int, *, is_included: bool = False) -> int:
+def count_before(counts: Counter[float], day: int, *, is_included: bool = False) -> int:
     """How many there were before a day, or up to it."""
     return sum(lines for age, lines in counts.items() if age < day or (is_included and age == day))
