@@ -15,22 +15,36 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay.reports import evaluation
-from assay.reports.evaluated import ArmLine, Cell, CheckLine, CostLine, Evaluation, RegressionLine, RunLine, TaskLine
-from assay.reports.evaluation_files import MARKER, junit, machine, markdown
-from assay.reports.evaluation_page import page
+from assay.reports.evaluation_files import MARKER, encode_evaluation, render_junit, render_markdown
+from assay.reports.evaluation_page import render_page
+from assay.types.evals import (
+    ArmLine,
+    CheckResult,
+    Cost,
+    Design,
+    Evaluation,
+    Evidence,
+    Regression,
+    RunLine,
+    Statistics,
+    TaskResult,
+    Thresholds,
+    TrialLine,
+)
 from tests.tables import each_row
 
-COST = CostLine(tokens=10, tool_calls=1, steps=1, wall_s=0.5, usd=None)
+EVIDENCE = Evidence(thresholds=Thresholds(), design=Design(tasks=(), repeats=1), trials=6, trials_sha256="")
+COST = Cost(tokens=10, tool_calls=1, steps=1, wall_s=0.5, usd=None)
 
 
-def cell(task: str, arm: str, hit: bool | None, **more: Any) -> Cell:
-    checks = () if hit is None else (CheckLine(name="is blue", kind="command", passed=hit, detail="exit 1"),)
+def cell(task: str, arm: str, hit: bool | None, **more: Any) -> TrialLine:
+    checks = () if hit is None else (CheckResult(name="is blue", kind="command", passed=hit, detail="exit 1"),)
     fields = {"state": "done", "repeat": 1, "stage": "main", "judge01": None, "cost": COST, "attempts": 1}
-    return Cell(**{"task": task, "arm": arm, "checks": checks, "folder": f"trials/{task}/{arm}", **fields, **more})
+    return TrialLine(**{"task": task, "arm": arm, "checks": checks, "folder": f"trials/{task}/{arm}", **fields, **more})
 
 
-def line(task: str, before: int, after: int) -> TaskLine:
-    return TaskLine(
+def line(task: str, before: int, after: int) -> TaskResult:
+    return TaskResult(
         task=task, baseline=float(before), candidate=float(after), delta=float(after - before),
         baseline_passes=before, candidate_passes=after, baseline_trials=1, candidate_trials=1,
     )  # fmt: skip
@@ -54,27 +68,27 @@ def found(names: tuple[str, str, str] = ("even", "gains", "loses"), **more: Any)
         verdict="regressed", promote=False, exit_code=1, net_gain=0.0, rule="seed", label="single-run",
         reasons=("there is at least one hard regression",), objections=("1 hard regressions",),
         tasks=(line(even, 1, 1), line(gains, 0, 1), line(loses, 1, 0)),
-        regressions=(RegressionLine(task=loses, kind="objective_drop", detail="1 → 0"),), suspects=(), wanted=(),
-        statistics={}, evidence={}, run=run,
+        regressions=(Regression(task=loses, kind="objective_drop", detail="1 → 0"),), suspects=(), wanted=(),
+        statistics=Statistics(tasks=3, repeats=1, informative=2), evidence=EVIDENCE, run=run,
     )  # fmt: skip
     return replace(made, **more)
 
 
 def on_terminal(one: Evaluation) -> str:
     console = Console(file=io.StringIO(), width=160, color_system=None)
-    console.print(evaluation.report(one))
+    console.print(evaluation.render_evaluation(one))
     return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
 
 
 def on_page(one: Evaluation) -> str:
-    return page(one, Path("/runs")).decode()
+    return render_page(one, Path("/runs")).decode()
 
 
 READERS = {
     "terminal": on_terminal,
-    "markdown": lambda one: markdown(one).decode(),
+    "markdown": lambda one: render_markdown(one).decode(),
     "page": on_page,
-    "junit": lambda one: junit(one).decode(),
+    "junit": lambda one: render_junit(one).decode(),
 }
 
 
@@ -102,30 +116,30 @@ def test_a_run_that_the_budget_stopped_says_so(reader: str):
 
 
 def test_a_comment_can_be_found_again():
-    assert markdown(found()).decode().splitlines()[0] == MARKER
+    assert render_markdown(found()).decode().splitlines()[0] == MARKER
 
 
 def test_machines_read_what_the_design_names():
-    told = msgspec.json.decode(machine(found()))
+    told = msgspec.json.decode(encode_evaluation(found()))
     assert told["schema_version"] == 1
     assert {"verdict", "promote", "net_gain", "tasks", "regressions", "statistics"} <= set(told)
     assert {"task", "baseline", "candidate", "delta"} <= set(told["tasks"][0])
     assert told["regressions"] == [{"task": "loses", "kind": "objective_drop", "detail": "1 → 0"}]
-    assert msgspec.json.decode(machine(found()), type=Evaluation) == found()
+    assert msgspec.json.decode(encode_evaluation(found()), type=Evaluation) == found()
 
 
 def test_junit_fails_for_the_verdict_and_for_each_regression():
-    suite = ET.fromstring(junit(found()))[0]
+    suite = ET.fromstring(render_junit(found()))[0]
     failed = [case.attrib["name"] for case in suite if case.find("failure") is not None]
     assert failed == ["may the candidate go in?", "loses"]
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("4", "2")
     fine = found(verdict="improved", promote=True, exit_code=0, regressions=())
-    assert ET.fromstring(junit(fine))[0].attrib["failures"] == "0"
+    assert ET.fromstring(render_junit(fine))[0].attrib["failures"] == "0"
 
 
 def test_junit_skips_a_task_that_does_not_count():
     left = replace(line("even", 0, 0), left_out="judged on one side only")
-    suite = ET.fromstring(junit(found(tasks=(left,), regressions=())))[0]
+    suite = ET.fromstring(render_junit(found(tasks=(left,), regressions=())))[0]
     assert suite.attrib["skipped"] == "1"
 
 
@@ -169,14 +183,14 @@ def with_words(words: str) -> Evaluation:
     """An evaluation in which every text that others write is this one."""
     made = found()
     bad = replace(
-        made.run.trials[0], checks=(CheckLine(name=words, kind=words, passed=False, detail=words),), why=words,
+        made.run.trials[0], checks=(CheckResult(name=words, kind=words, passed=False, detail=words),), why=words,
         rationale=words, judge01=0.5, folder=words, transcripts=(words,), files=(words,),
     )  # fmt: skip
     run = replace(
         made.run, trials=(bad, *made.run.trials), notes=(words,), plan=(words,), sandbox=words, judge=words,
         arms={name: replace(side, config=words, version=words) for name, side in made.run.arms.items()},
     )  # fmt: skip
-    lost = RegressionLine(task=words, kind="objective_drop", detail=words)
+    lost = Regression(task=words, kind="objective_drop", detail=words)
     tasks = (replace(made.tasks[0], task=words, left_out=words), *made.tasks[1:])
     return replace(made, reasons=(words,), tasks=tasks, regressions=(lost,), run=run)
 
@@ -188,8 +202,8 @@ def is_harmless(words: str) -> None:
     assert tags.tags <= OURS
     assert not [name for name in tags.names if name.startswith("on")]
     assert not [link for link in tags.links if re.match(r"\s*[a-z]+:|//", link, re.IGNORECASE)]
-    ET.fromstring(junit(one))
-    comment = markdown(one).decode()
+    ET.fromstring(render_junit(one))
+    comment = render_markdown(one).decode()
     assert comment.count("<!--") == 1
     assert not re.search(r"<(?!!-- assay)", comment)
     assert not re.search("[\x00-\x08\x0b-\x1f\x9b\u202e]", on_terminal(one) + comment)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from msgspec.structs import asdict
 from rich.console import Console
@@ -18,7 +17,7 @@ from assay.cli.shared import AsJson, StorePath, leave_quietly
 from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
 from assay.errors import InvalidRun
 from assay.evals.deciding import planner
-from assay.evals.deciding.compare import verify_comparison
+from assay.evals.promoting.verify import verify_run
 from assay.evals.running import recorded_run as keeping
 from assay.evals.running.evaluation import build_evaluation, check_run, check_unaltered, compare_trials
 from assay.evals.running.recorded_run import Decisions, RecordedRun
@@ -26,11 +25,10 @@ from assay.evals.running.recorded_run import replay_run as replayed
 from assay.evals.running.task_checks import check_task
 from assay.evals.tasks.config import FILE as CONFIG_FILE
 from assay.evals.tasks.config import load_config
-from assay.evals.tasks.task import Task, load_suite
+from assay.evals.tasks.task import load_suite
 from assay.reports import evaluation as shown
-from assay.reports.evaluated import SCHEMA_VERSION, CheckupLine, Checkups
 from assay.reports.safe import encoded
-from assay.types.evals import Comparison, SuitePlan
+from assay.types.evals import SCHEMA_VERSION, Checkup, Checkups, Comparison, SuitePlan
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
 BAD, UNDECIDED = 2, 3
@@ -146,19 +144,19 @@ PilotRun = Annotated[
 @app.command("check", epilog="Example: `assay eval check tasks`")
 def check(folders: Folders, as_json: AsJson = False) -> None:
     """Check tasks before they are run: not all checks may pass untouched, all must on the reference solution."""
-    tasks: list[CheckupLine] = []
+    tasks: list[Checkup] = []
     names: list[str] = []
     for folder in folders:
         if (folder / CONFIG_FILE).is_file():
             names.append(load_config(str(folder), folder).name)
         else:
-            tasks += [looked_at(task) for task in load_suite(folder).tasks]
+            tasks += [check_task(task, os.environ) for task in load_suite(folder).tasks]
     found = Checkups(tasks=tuple(tasks), configs=tuple(names))
     leave_quietly()
     if as_json:
         sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
-        Console().print(shown.checkups(found))
+        Console().print(shown.render_checkups(found))
     if any(one.problems for one in found.tasks):
         raise typer.Exit(BAD)
 
@@ -202,7 +200,7 @@ def run(  # noqa: PLR0913  each is an option
         ),
     )  # fmt: skip
     found = evaluating.evaluated(asked)
-    leave(build_evaluation(found.comparison, found.kept), targets, as_json)
+    leave(build_evaluation(found.comparison, found.run), targets, as_json)
 
 
 @app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
@@ -215,9 +213,9 @@ def compare(run: RunFolder, as_json: AsJson = False, output: Output = None) -> N
 @app.command("gate", epilog="Example: `assay eval gate .assay/runs/3f2a91c0 && echo in`")
 def gate(run: RunFolder, as_json: AsJson = False) -> None:
     """Say whether the candidate of a run may go in: its comparison is made again and must be the one on record."""
-    kept, decided = whole(run)
-    found = build_evaluation(on_record(kept, decided), kept)
-    leave(found, [], as_json, shown.gate(found))
+    kept, _ = whole(run)
+    found = build_evaluation(load_verified(kept), kept)
+    leave(found, [], as_json, shown.render_gate(found))
 
 
 @app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
@@ -253,7 +251,7 @@ def plan(
     if as_json:
         sys.stdout.buffer.write(encoded({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
     else:
-        Console().print(shown.sentences(planner.describe_plan(made)))
+        Console().print(shown.render_sentences(planner.describe_plan(made)))
     if not made.is_decidable:
         raise typer.Exit(UNDECIDED)
 
@@ -262,25 +260,17 @@ app.command("promote", epilog=eval_promote.PROMOTE_EXAMPLE)(eval_promote.promote
 app.command("mine", epilog=eval_promote.MINE_EXAMPLE)(eval_promote.mine)
 
 
-def looked_at(task: Task) -> CheckupLine:
-    return msgspec.convert(check_task(task, os.environ), CheckupLine, from_attributes=True)
-
-
 def whole(run: Path) -> tuple[RecordedRun, Decisions]:
     """A run that has ended and can be trusted, and what was decided before it began."""
     kept = check_run(keeping.load_run(run))
     return kept, keeping.read_decisions(kept.lock)
 
 
-def on_record(kept: RecordedRun, decided: Decisions) -> Comparison:
+def load_verified(run: RecordedRun) -> Comparison:
     """The comparison that was written down, when it is what the trials say."""
-    found = keeping.load_comparison(kept.folder)
-    sides = [[one for one in kept.trials if one.arm == arm] for arm in ("baseline", "candidate")]
-    wrong = verify_comparison(found, sides[0], sides[1], decided.thresholds, decided.design)
-    if found.rule != decided.rule:
-        wrong = (f"rule: it was decided to go by {decided.rule}",)
-    if wrong:
-        raise InvalidRun(f"{kept.folder / keeping.COMPARISON} does not hold: {'; '.join(wrong)}")
+    found = keeping.load_comparison(run.folder)
+    if wrong := verify_run(run, found):
+        raise InvalidRun(f"{run.folder / keeping.COMPARISON} does not hold: {'; '.join(wrong)}")
     return found
 
 

@@ -15,7 +15,7 @@ from assay.evals.promoting.promote import Body, PromoteRequest, Promotion
 from assay.evals.promoting.promote import promote_candidate as promoted
 from assay.evals.running import recorded_run
 from assay.evals.running.evaluation import build_evaluation
-from assay.reports.evaluation_files import markdown
+from assay.reports.evaluation_files import render_markdown
 from assay.reports.safe import encoded, safe
 from assay.stores import open_existing_store, pick_store_url
 from assay.types.evals import Comparison
@@ -96,7 +96,7 @@ def body_of(run: Path) -> Body:
     """The comparison as Markdown, with what the run tells of itself."""
 
     def body(comparison: Comparison) -> str:
-        return markdown(build_evaluation(comparison, recorded_run.load_run(run))).decode()
+        return render_markdown(build_evaluation(comparison, recorded_run.load_run(run))).decode()
 
     return body
 

@@ -30,18 +30,17 @@ from assay.evals.tasks.task import Suite, load_suite
 from assay.pipeline.models import needs_model
 from assay.pipeline.quality import pick_quality_model
 from assay.reports import evaluation as shown
-from assay.reports.evaluated import Evaluation
-from assay.reports.evaluation_files import junit, machine, markdown
-from assay.reports.evaluation_page import page
+from assay.reports.evaluation_files import encode_evaluation, render_junit, render_markdown
+from assay.reports.evaluation_page import render_page
 from assay.reports.safe import many, one_line, safe
-from assay.types.evals import Arm, Rule, SuitePlan
+from assay.types.evals import Arm, Evaluation, Rule, SuitePlan
 
 ROOT, REPEATS = Path(".assay/runs"), 3
 FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
-    ".json": lambda found, _: machine(found),
-    ".md": lambda found, _: markdown(found),
-    ".html": lambda found, target: page(found, target.parent),
-    ".xml": lambda found, _: junit(found),
+    ".json": lambda found, _: encode_evaluation(found),
+    ".md": lambda found, _: render_markdown(found),
+    ".html": lambda found, target: render_page(found, target.parent),
+    ".xml": lambda found, _: render_junit(found),
 }
 Tell = Callable[[RunProgress], None]
 
@@ -198,8 +197,8 @@ def leave(found: Evaluation, targets: Sequence[Path], as_json: bool, short: Rend
         print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
     leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(machine(found))
+        sys.stdout.buffer.write(encode_evaluation(found))
     else:
-        Console().print(short or shown.report(found))
+        Console().print(short or shown.render_evaluation(found))
     sys.stdout.flush()
     raise typer.Exit(found.exit_code)

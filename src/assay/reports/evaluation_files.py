@@ -4,22 +4,21 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-from assay.reports.evaluated import (
-    ARMS,
-    Cell,
-    Evaluation,
-    TaskLine,
-    cautions,
-    figures,
-    headline,
-    number,
-    ordered,
-    plain,
-    spent,
+from assay.reports.evaluation import (
+    describe_cost,
+    describe_suspect,
+    describe_verdict,
+    format_difference,
+    format_number,
+    format_passes,
+    list_cautions,
+    list_configurations,
+    list_figures,
+    sort_tasks,
 )
-from assay.reports.evaluation import configurations, passed, suspect
 from assay.reports.markdown import escaped, rows, section
 from assay.reports.safe import encoded, safe
+from assay.types.evals import ARMS, Evaluation, TaskResult, TrialLine
 
 MARKER = "<!-- assay:evaluation -->"
 """First line of a comment, so that the next one can take its place."""
@@ -28,7 +27,7 @@ VERDICT = "may the candidate go in?"
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def machine(found: Evaluation) -> bytes:
+def encode_evaluation(found: Evaluation) -> bytes:
     """The whole evaluation."""
     return encoded(found) + b"\n"
 
@@ -36,49 +35,55 @@ def machine(found: Evaluation) -> bytes:
 # --- JUnit ------------------------------------------------------------------------------------
 
 
-def junit(found: Evaluation) -> bytes:
+def render_junit(found: Evaluation) -> bytes:
     """A case for the verdict and one for each task; a task fails where it is a hard regression."""
     broken: dict[str, list[str]] = {}
     for one in found.regressions:
         broken.setdefault(one.task, []).append(f"{one.kind}: {one.detail}")
-    cases = [verdict_case(found), *(task_case(found, task, broken.get(task.task, [])) for task in ordered(found))]
+    cases = [
+        render_verdict_case(found),
+        *(render_task_case(found, task, broken.get(task.task, [])) for task in sort_tasks(found)),
+    ]
     failures, skipped = (sum(f"<{name} " in case for case in cases) for name in ("failure", "skipped"))
     counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="{skipped}"'
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n<testsuite name="assay eval" {counts}>\n'
     return (head + "".join(cases) + "</testsuite>\n</testsuites>\n").encode("utf-8")
 
 
-def verdict_case(found: Evaluation) -> str:
-    said = "\n".join([found.verdict + headline(found), *figures(found), *found.reasons, *cautions(found)])
-    inner = "" if found.exit_code == 0 else failure(found.verdict, [said])
-    return case(VERDICT, f"{inner}<system-out>{xml(said)}</system-out>")
+def render_verdict_case(found: Evaluation) -> str:
+    said = "\n".join(
+        [found.verdict + describe_verdict(found), *list_figures(found), *found.reasons, *list_cautions(found)]
+    )
+    inner = "" if found.exit_code == 0 else render_failure(found.verdict, [said])
+    return render_case(VERDICT, f"{inner}<system-out>{escape_xml(said)}</system-out>")
 
 
-def task_case(found: Evaluation, one: TaskLine, wrong: list[str]) -> str:
-    inner = failure(wrong[0], wrong) if wrong else ""
+def render_task_case(found: Evaluation, one: TaskResult, wrong: list[str]) -> str:
+    inner = render_failure(wrong[0], wrong) if wrong else ""
     if one.left_out and not wrong:
-        inner = f'<skipped message="{xml(one.left_out)}"/>'
-    said = [f"{plain(one.baseline)} → {plain(one.candidate)} ({number(one.delta)}), passed {passed(one)}"]
-    said += [trial(cell) for cell in found.run.trials if cell.task == one.task]
+        inner = f'<skipped message="{escape_xml(one.left_out)}"/>'
+    scores = f"{format_number(one.baseline)} → {format_number(one.candidate)} ({format_difference(one.delta)})"
+    said = [f"{scores}, passed {format_passes(one)}"]
+    said += [describe_trial(cell) for cell in found.run.trials if cell.task == one.task]
     told = "\n".join(said)
-    return case(one.task, f"{inner}<system-out>{xml(told)}</system-out>")
+    return render_case(one.task, f"{inner}<system-out>{escape_xml(told)}</system-out>")
 
 
-def failure(message: str, said: Iterable[str]) -> str:
+def render_failure(message: str, said: Iterable[str]) -> str:
     told = "\n".join(said)
-    return f'<failure message="{xml(message)}">{xml(told)}</failure>'
+    return f'<failure message="{escape_xml(message)}">{escape_xml(told)}</failure>'
 
 
-def case(name: str, inner: str) -> str:
-    return f'<testcase classname="assay.eval" name="{xml(name)}">{inner}</testcase>\n'
+def render_case(name: str, inner: str) -> str:
+    return f'<testcase classname="assay.eval" name="{escape_xml(name)}">{inner}</testcase>\n'
 
 
-def trial(one: Cell) -> str:
+def describe_trial(one: TrialLine) -> str:
     failed = "; ".join(f"{check.name}: {check.detail}" for check in one.checks if check.passed is False)
     return f"{SIGN[one.is_passed]} {one.stage} {one.repeat} {one.arm} {one.folder} {failed or one.why}".rstrip()
 
 
-def xml(text: str) -> str:
+def escape_xml(text: str) -> str:
     """Text as XML takes it."""
     return escape(NOT_XML.sub("\ufffd", safe(text)))
 
@@ -86,40 +91,40 @@ def xml(text: str) -> str:
 # --- Markdown ---------------------------------------------------------------------------------
 
 
-def markdown(found: Evaluation) -> bytes:
+def render_markdown(found: Evaluation) -> bytes:
     """A comment that fits a pull request; its first line is a mark by which it is found again."""
     parts = [
         MARKER,
         f"## Evaluation: {escaped(found.verdict)}",
-        f"**{escaped(found.verdict)}** {escaped(headline(found))}.",
-        "\n".join(f"- {escaped(line)}" for line in (*figures(found), *found.reasons, *cautions(found))),
+        f"**{escaped(found.verdict)}** {escaped(describe_verdict(found))}.",
+        "\n".join(f"- {escaped(line)}" for line in (*list_figures(found), *found.reasons, *list_cautions(found))),
         *section("Hard regressions", [f"- {escaped(f'{one.task}: {one.detail}')}" for one in found.regressions]),
-        *section("Tasks", tasks(found)),
-        *section("Run again", [f"- {escaped(suspect(one))}" for one in found.suspects]),
-        *section("Configurations", [f"- {escaped(line)}" for line in configurations(found)]),
+        *section("Tasks", list_task_rows(found)),
+        *section("Run again", [f"- {escaped(describe_suspect(one))}" for one in found.suspects]),
+        *section("Configurations", [f"- {escaped(line)}" for line in list_configurations(found)]),
         *section("Notes", [f"- {escaped(line)}" for line in found.run.notes[:20]]),
-        escaped(f"{spent(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}."),
+        escaped(f"{describe_cost(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}."),
     ]
     return ("\n\n".join(part for part in parts if part) + "\n").encode("utf-8")
 
 
-def tasks(found: Evaluation) -> list[str]:
+def list_task_rows(found: Evaluation) -> list[str]:
     """Every task, those on which the sides differ first."""
     body = [
         [
             escaped(one.task),
-            plain(one.baseline),
-            plain(one.candidate),
-            number(one.delta),
-            passed(one),
-            escaped(one.left_out) or " / ".join(signs(found, one.task)),
+            format_number(one.baseline),
+            format_number(one.candidate),
+            format_difference(one.delta),
+            format_passes(one),
+            escaped(one.left_out) or " / ".join(list_signs(found, one.task)),
         ]
-        for one in ordered(found)
+        for one in sort_tasks(found)
     ]
     return rows(["task", "baseline", "candidate", "delta", "passed", "trials, baseline / candidate"], body)
 
 
-def signs(found: Evaluation, task: str) -> list[str]:
+def list_signs(found: Evaluation, task: str) -> list[str]:
     """A sign for each repeat of a task, for each side."""
     there = [one for one in found.run.trials if one.task == task and one.stage == "main"]
     return ["".join(SIGN[one.is_passed] for one in there if one.arm == arm) or "–" for arm in ARMS]

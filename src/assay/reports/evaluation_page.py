@@ -6,22 +6,20 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from assay.reports.evaluated import (
-    ARMS,
-    Arm,
-    Cell,
-    Evaluation,
-    TaskLine,
-    cautions,
-    figures,
-    headline,
-    number,
-    ordered,
-    plain,
-    spent,
+from assay.reports.evaluation import (
+    describe_cost,
+    describe_suspect,
+    describe_verdict,
+    format_difference,
+    format_number,
+    format_passes,
+    list_cautions,
+    list_configurations,
+    list_figures,
+    sort_tasks,
 )
-from assay.reports.evaluation import configurations, passed, suspect
 from assay.reports.safe import many, one_line, safe
+from assay.types.evals import ARMS, Arm, Evaluation, TaskResult, TrialLine
 
 SIGN = {True: ("✓", "pass"), False: ("✗", "fail"), None: ("–", "none")}
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -39,115 +37,121 @@ tr.differs th { border-left: 4px solid var(--fail) } tr.gains th { border-left: 
 """.strip()
 
 
-def page(found: Evaluation, beside: Path) -> bytes:
+def render_page(found: Evaluation, beside: Path) -> bytes:
     """The page; `beside` is the folder in which it will lie, from which trials are linked."""
     root = quote(Path(os.path.relpath(found.run.folder, beside)).as_posix())
+    foot = f"{describe_cost(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}"
     body = [
-        f"<h1>{text(found.verdict)}<small>{text(headline(found))}</small></h1>",
-        listed((*figures(found), *found.reasons, *cautions(found))),
-        section("Hard regressions", [f"{one.task}: {one.kind}: {one.detail}" for one in found.regressions]),
+        f"<h1>{escape_text(found.verdict)}<small>{escape_text(describe_verdict(found))}</small></h1>",
+        render_list((*list_figures(found), *found.reasons, *list_cautions(found))),
+        render_section("Hard regressions", [f"{one.task}: {one.kind}: {one.detail}" for one in found.regressions]),
         "<h2>Tasks and repeats</h2>",
-        grid(found, root),
-        section("Run again", map(suspect, found.suspects)),
-        section("Planned", found.run.plan),
-        section("Configurations", configurations(found)),
-        section("Notes", found.run.notes),
+        render_grid(found, root),
+        render_section("Run again", map(describe_suspect, found.suspects)),
+        render_section("Planned", found.run.plan),
+        render_section("Configurations", list_configurations(found)),
+        render_section("Notes", found.run.notes),
         "<h2>Trials</h2>",
-        *(detail(found, task, root) for task in ordered(found)),
-        f"<p class=quiet>{text(f'{spent(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}')}</p>",
+        *(render_details(found, task, root) for task in sort_tasks(found)),
+        f"<p class=quiet>{escape_text(foot)}</p>",
     ]
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
-        f'content="{POLICY}"><meta name="viewport" content="width=device-width"><title>{text(found.verdict)}: '
+        f'content="{POLICY}"><meta name="viewport" content="width=device-width"><title>{escape_text(found.verdict)}: '
         f"evaluation</title>\n<style>{STYLE}</style></head>\n<body>\n"
     )
     return (head + "\n".join(part for part in body if part) + "\n</body></html>\n").encode("utf-8", "replace")
 
 
-def text(value: str) -> str:
+def escape_text(value: str) -> str:
     """Anything as harmless HTML."""
     return escape(safe(value))
 
 
-def listed(said: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in said)}</ul>"
+def render_list(said: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape_text(one)}</li>' for one in said)}</ul>"
 
 
-def section(title: str, said: Iterable[str]) -> str:
+def render_section(title: str, said: Iterable[str]) -> str:
     """A heading and its lines; nothing where there are none."""
     there = list(said)
-    return f"<h2>{text(title)}</h2>{listed(there)}" if there else ""
+    return f"<h2>{escape_text(title)}</h2>{render_list(there)}" if there else ""
 
 
-def grid(found: Evaluation, root: str) -> str:
+def render_grid(found: Evaluation, root: str) -> str:
     """A row for each task, those on which the sides differ first; a cell for each trial."""
     heads = "".join(
         f"<th>{name}</th>" for name in ("task", *ARMS, "delta", "passed", *(f"{arm} trials" for arm in ARMS))
     )
-    lines = "".join(row(found, one, root) for one in ordered(found))
+    lines = "".join(render_row(found, one, root) for one in sort_tasks(found))
     return f"<div class=wide><table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
-def row(found: Evaluation, one: TaskLine, root: str) -> str:
+def render_row(found: Evaluation, one: TaskResult, root: str) -> str:
     loses = one.is_discordant and (one.delta or 0) < 0
     kind = "differs" if loses else "gains" if one.is_discordant else ""
     numbers = "".join(
-        f"<td class=n>{value}</td>" for value in (plain(one.baseline), plain(one.candidate), number(one.delta))
+        f"<td class=n>{value}</td>"
+        for value in (format_number(one.baseline), format_number(one.candidate), format_difference(one.delta))
     )
-    sides = "".join(f"<td class=cells>{marks(found, one.task, arm, root)}</td>" for arm in ARMS)
-    why = f"<br><span class=quiet>{text(one.left_out)}</span>" if one.left_out else ""
-    return f'<tr class="{kind}"><th>{text(one.task)}{why}</th>{numbers}<td class=n>{passed(one)}</td>{sides}</tr>'
+    sides = "".join(f"<td class=cells>{render_marks(found, one.task, arm, root)}</td>" for arm in ARMS)
+    why = f"<br><span class=quiet>{escape_text(one.left_out)}</span>" if one.left_out else ""
+    head = f'<tr class="{kind}"><th>{escape_text(one.task)}{why}</th>'
+    return f"{head}{numbers}<td class=n>{format_passes(one)}</td>{sides}</tr>"
 
 
-def marks(found: Evaluation, task: str, arm: Arm, root: str) -> str:
+def render_marks(found: Evaluation, task: str, arm: Arm, root: str) -> str:
     """One linked sign for each trial, those of the guard behind the others."""
     there = [one for one in found.run.trials if (one.task, one.arm) == (task, arm)]
     there.sort(key=lambda one: (one.stage != "main", one.repeat))
-    return "".join(mark(one, root) for one in there)
+    return "".join(render_mark(one, root) for one in there)
 
 
-def mark(one: Cell, root: str) -> str:
+def render_mark(one: TrialLine, root: str) -> str:
     sign, kind = SIGN[one.is_passed]
     target = one.transcripts[0] if one.transcripts else f"{one.folder}/"
     title = f"{one.task}, {one.arm}, {one.stage} {one.repeat}: {one.state}"
-    return f'<a class={kind} href="{link(root, target)}" title="{text(one_line(title, 200))}">{sign}</a>'
+    return f'<a class={kind} href="{build_link(root, target)}" title="{escape_text(one_line(title, 200))}">{sign}</a>'
 
 
-def link(root: str, path: str) -> str:
+def build_link(root: str, path: str) -> str:
     return escape(f"{root}/{quote(path)}")
 
 
-def detail(found: Evaluation, task: TaskLine, root: str) -> str:
+def render_details(found: Evaluation, task: TaskResult, root: str) -> str:
     """Every trial of a task: its checks, its cost, its files."""
     cells = [one for one in found.run.trials if one.task == task.task]
-    lines = "".join(trial(one, root) for one in cells)
+    lines = "".join(render_trial(one, root) for one in cells)
     is_open = " open" if task.is_discordant else ""
-    return (
-        f"<details{is_open}><summary>{text(task.task)}</summary><div class=wide><table>{lines}</table></div></details>"
-    )
+    head = f"<details{is_open}><summary>{escape_text(task.task)}</summary>"
+    return f"{head}<div class=wide><table>{lines}</table></div></details>"
 
 
-def trial(one: Cell, root: str) -> str:
+def render_trial(one: TrialLine, root: str) -> str:
     sign, kind = SIGN[one.is_passed]
     files = " ".join(
-        f'<a href="{link(root, file)}">{text(file.removeprefix(f"{one.folder}/"))}</a>'
+        f'<a href="{build_link(root, file)}">{escape_text(file.removeprefix(f"{one.folder}/"))}</a>'
         for file in (*one.transcripts, *one.files)
     )
     checks = "<br>".join(
-        f"<span class={SIGN[check.passed][1]}>{SIGN[check.passed][0]}</span> {text(check.name)} "
-        f"<span class=quiet>{text(one_line(check.detail, 400))}</span>"
+        f"<span class={SIGN[check.passed][1]}>{SIGN[check.passed][0]}</span> {escape_text(check.name)} "
+        f"<span class=quiet>{escape_text(one_line(check.detail, 400))}</span>"
         for check in one.checks
     )
-    judged = f"<br>rubric {plain(one.judge01)}: {text(one_line(one.rationale, 600))}" if one.judge01 is not None else ""
-    cost = ", ".join(f"{name} {value:g}" for name, value in took(one) if value is not None)
+    judged = (
+        f"<br>rubric {format_number(one.judge01)}: {escape_text(one_line(one.rationale, 600))}"
+        if one.judge01 is not None
+        else ""
+    )
+    cost = ", ".join(f"{name} {value:g}" for name, value in list_costs(one) if value is not None)
     return (
-        f"<tr><th class={kind}>{sign} {one.arm} {text(one.stage)} {one.repeat}</th>"
-        f"<td>{checks or text(one.why or one.state)}{judged}</td>"
-        f"<td class=quiet>{text(cost)}<br>{many(one.attempts, 'attempt')}</td><td>{files}</td></tr>"
+        f"<tr><th class={kind}>{sign} {one.arm} {escape_text(one.stage)} {one.repeat}</th>"
+        f"<td>{checks or escape_text(one.why or one.state)}{judged}</td>"
+        f"<td class=quiet>{escape_text(cost)}<br>{many(one.attempts, 'attempt')}</td><td>{files}</td></tr>"
     )
 
 
-def took(one: Cell) -> list[tuple[str, float | None]]:
+def list_costs(one: TrialLine) -> list[tuple[str, float | None]]:
     cost = one.cost
     return [
         ("tokens", cost.tokens),

@@ -6,6 +6,8 @@ from assay.types.value import Row
 
 Arm = Literal["baseline", "candidate"]
 ARMS: tuple[Arm, Arm] = ("baseline", "candidate")
+SCHEMA_VERSION = 1
+"""Of what `assay eval … --json` prints."""
 Rule = Literal["seed", "tested"]
 Stage = Literal[
     "main",  # the comparison itself
@@ -123,6 +125,11 @@ class TaskResult(Row, frozen=True):
     candidate_trials: int = 0
     is_judged: bool = False
     left_out: str = ""
+
+    @property
+    def is_discordant(self) -> bool:
+        """Whether the sides passed unequally often."""
+        return self.baseline_passes * self.candidate_trials != self.candidate_passes * self.baseline_trials
 
 
 class Regression(Row, frozen=True):
@@ -262,3 +269,122 @@ class SuitePlan(Row, frozen=True):
     informative: int | None
     is_decidable: bool
     says: tuple[str, ...]
+
+
+# --- what reports tell ----------------------------------------------------------------------
+
+
+class TrialLine(Row, frozen=True):
+    """One trial."""
+
+    task: str
+    arm: Arm
+    repeat: int
+    stage: Stage
+    state: TrialState
+    checks: tuple[CheckResult, ...]
+    judge01: float | None
+    cost: Cost
+    attempts: int
+    folder: str
+    """Below the run's."""
+    lost: int = 0
+    """Attempts without a result."""
+    transcripts: tuple[str, ...] = ()
+    """Below the run's folder, as all that follows."""
+    files: tuple[str, ...] = ()
+    rationale: str = ""
+    """The rubric judge's."""
+    why: str = ""
+    """What broke it, where infrastructure did."""
+
+    @property
+    def is_passed(self) -> bool | None:
+        """Whether every check passed; `None` where nobody can tell."""
+        if self.state != "done" or not self.checks:
+            return None
+        return all(check.passed for check in self.checks)
+
+
+class LoadedLine(Row, frozen=True):
+    """A file of instructions that an arm's agents had."""
+
+    path: str
+    fingerprint: str
+    evidence: str
+    trials: int
+
+
+class ArmLine(Row, frozen=True):
+    """One configuration."""
+
+    config: str
+    sha256: str
+    agent: str
+    version: str
+    model: str
+    commit: str
+    files: dict[str, str]
+    """What it lays over the workspace, with hashes."""
+    loaded: tuple[LoadedLine, ...] = ()
+
+
+class RunLine(Row, frozen=True):
+    """The run that a comparison is made of."""
+
+    folder: str
+    planned: int
+    done: int
+    usd: float
+    """Of all attempts whose price is known."""
+    unpriced: int
+    """Trials whose price is not."""
+    stopped: str
+    sandbox: str
+    judge: str
+    plan: tuple[str, ...]
+    notes: tuple[str, ...]
+    arms: dict[Arm, ArmLine]
+    trials: tuple[TrialLine, ...]
+
+
+class Evaluation(Row, frozen=True, kw_only=True):
+    """Two configurations, compared."""
+
+    schema_version: int = SCHEMA_VERSION
+    verdict: Verdict
+    promote: bool
+    exit_code: int
+    net_gain: float | None
+    rule: Rule
+    label: str
+    reasons: tuple[str, ...]
+    objections: tuple[str, ...]
+    """What stands in the way of a promotion."""
+    tasks: tuple[TaskResult, ...]
+    regressions: tuple[Regression, ...]
+    suspects: tuple[Suspect, ...]
+    wanted: tuple[TrialRequest, ...]
+    statistics: Statistics
+    evidence: Evidence
+    run: RunLine
+
+
+class Checkup(Row, frozen=True):
+    """What became of a task's checks without an agent."""
+
+    task: str
+    untouched: tuple[CheckResult, ...]
+    solved: tuple[CheckResult, ...] | None
+    """On the reference solution; `None`: there is none."""
+    problems: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+    """What may be meant, and should be known."""
+
+
+class Checkups(Row, frozen=True, kw_only=True):
+    """`assay eval check --json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    tasks: tuple[Checkup, ...]
+    configs: tuple[str, ...]

@@ -168,7 +168,7 @@ def sandbox(request):
 def test_a_good_task_passes_its_checkup(tmp_path, sandbox):
     good = task(tmp_path, files={"solution/scarf.txt": "blue"})
     found = check_task(load_task(good), os.environ, sandbox=sandbox)
-    assert found.is_fine
+    assert not found.problems
     assert [one.passed for one in found.untouched] == [False]
     assert [one.passed for one in found.solved] == [True]
 
@@ -179,7 +179,7 @@ def test_a_solution_may_be_a_script(tmp_path, sandbox):
         os.environ,
         sandbox,
     )
-    assert found.is_fine, found.problems
+    assert not found.problems, found.problems
     broken = check_task(
         load_task(task(tmp_path, "other", files={"solution.sh": "exit 4"})), os.environ, sandbox=sandbox
     )
@@ -200,7 +200,7 @@ WEAK = {
 @pytest.mark.parametrize(("fields", "files", "why"), WEAK.values(), ids=WEAK)
 def test_a_task_that_proves_nothing_is_found_out(tmp_path, fields, files, why):
     found = check_task(load_task(task(tmp_path, files=files, **fields)), os.environ, sandbox=PLAIN)
-    assert not found.is_fine
+    assert found.problems
     assert why in " ".join(found.problems)
 
 
@@ -221,7 +221,7 @@ def test_a_harbor_task_runs_as_it_is(tmp_path):
     one = load_task(tmp_path / "tasks" / "weave")
     assert (one.timeout_s, one.network, one.harbor.workdir) == (30.0, "full", "/app")
     found = check_task(one, os.environ, sandbox=bubblewrap())
-    assert found.is_fine, found
+    assert not found.problems, found
     arms = (config(tmp_path, "cat yarn.txt > /app/scarf.txt", "a"), config(tmp_path, "cp dyes/woad.txt scarf.txt", "b"))
     trials = ran(tmp_path, arms, bubblewrap()).trials
     assert {trial.arm: trial.checks[0].passed for trial in trials} == {"baseline": False, "candidate": True}

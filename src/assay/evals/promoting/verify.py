@@ -2,15 +2,21 @@
 
 from pathlib import Path
 
-import msgspec
-
 from assay.errors import AssayError, BadInput, InvalidRun
 from assay.evals.deciding import gate
 from assay.evals.deciding.compare import verify_comparison
-from assay.evals.running import lock, recorded_run, run_folder
-from assay.evals.running.recorded_run import RecordedRun
+from assay.evals.running import run_folder
+from assay.evals.running.lock import RunLock
+from assay.evals.running.recorded_run import (
+    COMPARISON,
+    RecordedRun,
+    list_misstated,
+    load_comparison,
+    load_run,
+    read_decisions,
+)
 from assay.evals.running.trial import TrialRecord, load_record
-from assay.types.evals import Arm, CheckResult, Comparison, Trial
+from assay.types.evals import Comparison
 from assay.types.value import Row
 
 NOTHING = "nothing is promoted"
@@ -29,83 +35,74 @@ class Proof(Row, frozen=True):
     """A comparison that its run proves."""
 
     comparison: Comparison
-    lock: lock.RunLock
+    lock: RunLock
 
 
-def prove_run(run: Path) -> Proof:
-    """The comparison of a run, if it may go in and the recorded trials say so too."""
-    whole, comparison = load_proven_run(run), load_written_comparison(run)
+def verify_run(run: RecordedRun, comparison: Comparison) -> tuple[str, ...]:
+    """What in a run's comparison its trials and its lock do not bear out; nothing, when all of it holds."""
+    decisions = read_decisions(run.lock)
+    if comparison.rule != decisions.rule:
+        return (f"rule: it was decided to go by {decisions.rule}",)
+    arms = [[trial for trial in run.trials if trial.arm == arm] for arm in ("baseline", "candidate")]
+    return verify_comparison(comparison, arms[0], arms[1], decisions.thresholds, decisions.design)
+
+
+def prove_run(folder: Path) -> Proof:
+    """The comparison of a run, if its candidate may go in and the recorded trials say so too; else an error."""
+    run, comparison = load_proven_run(folder), load_written_comparison(folder)
     wrong = gate.list_objections(comparison)
     if wrong:
         raise PromotionRefused("; ".join(wrong), gate.pick_exit_code(comparison))
-    if whole.finished.stopped:
-        raise PromotionRefused(f"the run was stopped ({whole.finished.stopped}) before it had said all", gate.BUDGET)
-    check_untouched(whole)
-    decided = recorded_run.read_decisions(whole.lock)
-    if comparison.rule != decided.rule:
-        raise PromotionRefused("rule: not the one that was frozen before the first trial")
+    if run.finished.stopped:
+        raise PromotionRefused(f"the run was stopped ({run.finished.stopped}) before it had said all", gate.BUDGET)
+    check_untouched(run)
     try:
-        wrong = verify_comparison(
-            comparison,
-            list_arm_trials(whole, "baseline"),
-            list_arm_trials(whole, "candidate"),
-            decided.thresholds,
-            decided.design,
-        )
+        wrong = verify_run(run, comparison)
     except BadInput as error:
         wrong = (str(error),)
     if wrong:
         raise PromotionRefused("; ".join(wrong))
-    return Proof(comparison=comparison, lock=whole.lock)
+    return Proof(comparison=comparison, lock=run.lock)
 
 
-def load_proven_run(run: Path) -> RecordedRun:
+def load_proven_run(folder: Path) -> RecordedRun:
     """A run as it lies on disk; one whose list of trials was changed proves nothing."""
     try:
-        return recorded_run.load_run(run)
+        return load_run(folder)
     except InvalidRun as error:
         raise PromotionRefused(str(error)) from None
 
 
-def load_written_comparison(run: Path) -> Comparison:
-    """The comparison that lies in a run's folder."""
-    if not (run / recorded_run.COMPARISON).exists():
-        raise BadInput(f"{run}: nothing was compared here yet, there is no {recorded_run.COMPARISON}")
+def load_written_comparison(folder: Path) -> Comparison:
+    """The comparison that lies in a run's folder; one that can't be read proves nothing."""
+    if not (folder / COMPARISON).exists():
+        raise BadInput(f"{folder}: nothing was compared here yet, there is no {COMPARISON}")
     try:
-        return recorded_run.load_comparison(run)
+        return load_comparison(folder)
     except BadInput as error:
         raise PromotionRefused(str(error)) from None
 
 
-def list_arm_trials(whole: RecordedRun, arm: Arm) -> list[Trial]:
-    return [trial for trial in whole.trials if trial.arm == arm]
-
-
-def check_untouched(whole: RecordedRun) -> None:
-    """Every trial is as it was when it ended, or there is a reason to stop."""
+def check_untouched(run: RecordedRun) -> None:
+    """Refuse a run with a trial that is not as it was when it ended, or not its own."""
     wrong = [
-        *whole.altered,
-        *recorded_run.list_misstated(whole),
-        *(why for record in whole.records for why in list_record_changes(whole, record)),
+        *run.altered,
+        *list_misstated(run),
+        *(why for record in run.records if (why := explain_misplaced(run, record))),
     ]
     if wrong:
         more = f" and {len(wrong) - MOST_NAMED} more" if len(wrong) > MOST_NAMED else ""
         raise PromotionRefused(f"trials were changed since they ended: {'; '.join(wrong[:MOST_NAMED])}{more}")
 
 
-def list_record_changes(whole: RecordedRun, record: TrialRecord) -> list[str]:
-    """What speaks against a trial's record being the one that was written when it ended."""
+def explain_misplaced(run: RecordedRun, record: TrialRecord) -> str:
+    """Why a record is not that of the trial whose place it takes; empty where it is."""
     trial = record.trial
-    arm, task = whole.lock.arms.get(trial.arm), whole.lock.tasks.get(trial.task)
+    arm, task = run.lock.arms.get(trial.arm), run.lock.tasks.get(trial.task)
     slot = run_folder.TrialSlot(task=trial.task, arm=trial.arm, repeat=trial.repeat, stage=trial.stage)
     if arm is None or task is None or record.key != run_folder.hash_slot(slot, task, arm.sha256):
-        return [f"{trial.folder}: belongs to another run"]
-    home = run_folder.find_trial_folder(whole.folder, slot, record.key)
-    if whole.folder / Path(trial.folder).parent != home or load_record(home, record.key) != record:
-        return [f"{trial.folder}: lies where another trial belongs"]
-    try:
-        told = (whole.folder / trial.folder / run_folder.CHECKS).read_bytes()
-        is_same = msgspec.json.decode(told, type=tuple[CheckResult, ...]) == trial.checks
-    except (OSError, msgspec.DecodeError) as error:
-        return [f"{trial.folder}/{run_folder.CHECKS}: {error}"]
-    return [] if is_same else [f"{trial.folder}: its checks are not those in {run_folder.CHECKS}"]
+        return f"{trial.folder}: belongs to another run"
+    home = run_folder.find_trial_folder(run.folder, slot, record.key)
+    if run.folder / Path(trial.folder).parent != home or load_record(home, record.key) != record:
+        return f"{trial.folder}: lies where another trial belongs"
+    return ""

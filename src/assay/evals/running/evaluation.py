@@ -21,20 +21,37 @@ from assay.evals.running.recorded_run import Decisions, RecordedRun, RunEnd, rea
 from assay.evals.running.run import RunResult, run_trials
 from assay.evals.tasks.config import AgentConfig
 from assay.evals.tasks.task import Suite
-from assay.reports.evaluated import ArmLine, Cell, Evaluation, LoadedLine, RunLine
 from assay.sessions.redaction import Redactor
-from assay.types.evals import Arm, Comparison, Design, Stage, Trial, TrialRequest
+from assay.types.evals import (
+    Arm,
+    ArmLine,
+    Comparison,
+    Design,
+    Evaluation,
+    LoadedLine,
+    RunLine,
+    Stage,
+    Trial,
+    TrialLine,
+    TrialRequest,
+)
 
 MOST_ROUNDS = 12
 """Five looks and the guard; a loop that wants more is a mistake of ours."""
 SHOWN = 5
+SHOWN_FILES = (run_folder.DIFF, run_folder.CHECKS, run_folder.LOADED, run_folder.OUT, run_folder.ERR, RATIONALE)
+SHARED = (
+    "verdict", "net_gain", "rule", "label", "reasons", "tasks", "regressions", "suspects", "wanted", "statistics",
+    "evidence",
+)  # fmt: skip
+"""What an evaluation says in the words of its comparison."""
 
 
 class EvaluationResult(Struct, frozen=True, kw_only=True):
     """How an evaluation ended."""
 
     comparison: Comparison
-    kept: RecordedRun
+    run: RecordedRun
 
 
 def count_attempts(folder: Path, suite: Suite, arms: Mapping[Arm, AgentConfig]) -> int:
@@ -81,7 +98,7 @@ def run_evaluation(plan: RunPlan, decided: Decisions, says: tuple[str, ...] = ()
     whole = check_run(recorded_run.load_run(plan.setting.run))
     found = compare_trials(whole.trials, decided)
     recorded_run.write_comparison(plan.setting.run, found)
-    return EvaluationResult(comparison=found, kept=whole)
+    return EvaluationResult(comparison=found, run=whole)
 
 
 def build_run_end(ran: RunResult, says: tuple[str, ...]) -> RunEnd:
@@ -112,50 +129,47 @@ def check_unaltered(altered: tuple[str, ...]) -> None:
         )
 
 
-SHOWN_FILES = (run_folder.DIFF, run_folder.CHECKS, run_folder.LOADED, run_folder.OUT, run_folder.ERR, RATIONALE)
-
-
-def build_evaluation(found: Comparison, kept: RecordedRun) -> Evaluation:
-    """All that is told of an evaluation."""
-    stopped = kept.finished.stopped
-    fields = asdict(found) | {
-        "exit_code": pick_exit_code(found, is_over_budget=bool(stopped)),
-        "promote": found.promote and not list_objections(found) and not stopped,
-        "objections": (*list_objections(found), *(("the budget stopped the run",) if stopped else ())),
-        "statistics": asdict(found.statistics),
-        "evidence": msgspec.to_builtins(found.evidence),
-        "run": build_run_line(kept),
-    }
-    return msgspec.convert(fields, Evaluation, from_attributes=True)
-
-
-def build_run_line(kept: RecordedRun) -> RunLine:
-    """The run itself."""
-    ended, trials = kept.finished, kept.trials
-    return RunLine(
-        folder=str(kept.folder),
-        planned=max(ended.planned, len(trials)),
-        done=len(kept.records),
-        usd=ended.usd,
-        unpriced=sum(record.trial.cost.usd is None for record in kept.records),
-        stopped=ended.stopped,
-        sandbox=ended.sandbox,
-        judge=read_decisions(kept.lock).judge,
-        plan=ended.plan,
-        notes=tuple(redact_text(note) for note in ended.notes),
-        arms={arm: build_arm_line(kept, arm) for arm in kept.lock.arms},
-        trials=list_trial_lines(kept),
+def build_evaluation(comparison: Comparison, run: RecordedRun) -> Evaluation:
+    """A run and its comparison as reports tell them."""
+    stopped = bool(run.finished.stopped)
+    objections = list_objections(comparison)
+    shared = {name: getattr(comparison, name) for name in SHARED}
+    return Evaluation(
+        **shared,
+        promote=comparison.promote and not objections and not stopped,
+        exit_code=pick_exit_code(comparison, is_over_budget=stopped),
+        objections=(*objections, *(("the budget stopped the run",) if stopped else ())),
+        run=build_run_line(run),
     )
 
 
-def build_arm_line(kept: RecordedRun, arm: Arm) -> ArmLine:
+def build_run_line(run: RecordedRun) -> RunLine:
+    """The run itself."""
+    ended, trials = run.finished, run.trials
+    return RunLine(
+        folder=str(run.folder),
+        planned=max(ended.planned, len(trials)),
+        done=len(run.records),
+        usd=ended.usd,
+        unpriced=sum(record.trial.cost.usd is None for record in run.records),
+        stopped=ended.stopped,
+        sandbox=ended.sandbox,
+        judge=read_decisions(run.lock).judge,
+        plan=ended.plan,
+        notes=tuple(redact_text(note) for note in ended.notes),
+        arms={arm: build_arm_line(run, arm) for arm in run.lock.arms},
+        trials=list_trial_lines(run),
+    )
+
+
+def build_arm_line(run: RecordedRun, arm: Arm) -> ArmLine:
     """One configuration, with the files that its agents had."""
-    counted = Counter(one for record in kept.records if record.trial.arm == arm for one in record.loaded)
+    counted = Counter(one for record in run.records if record.trial.arm == arm for one in record.loaded)
     loaded = [
         LoadedLine(path=one.path, fingerprint=one.fingerprint, evidence=one.evidence, trials=trials)
         for one, trials in sorted(counted.items(), key=lambda pair: (pair[0].path, pair[0].fingerprint))
     ]
-    pinned = kept.lock.arms[arm]
+    pinned = run.lock.arms[arm]
     return ArmLine(
         config=pinned.config, sha256=pinned.sha256, agent=pinned.agent, version=pinned.version, model=pinned.model,
         commit=pinned.commit, files=dict(pinned.files), loaded=tuple(loaded),
@@ -167,14 +181,14 @@ def redact_text(text: str) -> str:
     return Redactor().text(text) if text else text
 
 
-def list_trial_lines(kept: RecordedRun) -> tuple[Cell, ...]:
+def list_trial_lines(run: RecordedRun) -> tuple[TrialLine, ...]:
     """Every trial, with the files it left."""
-    found = [build_trial_line(kept.folder, record.trial, "") for record in kept.records]
-    found += [build_trial_line(kept.folder, one.trial, one.why) for one in kept.broken]
+    found = [build_trial_line(run.folder, record.trial, "") for record in run.records]
+    found += [build_trial_line(run.folder, one.trial, one.why) for one in run.broken]
     return tuple(sorted(found, key=lambda one: (one.task, one.stage, one.repeat, one.arm)))
 
 
-def build_trial_line(run: Path, trial: Trial, why: str) -> Cell:
+def build_trial_line(run: Path, trial: Trial, why: str) -> TrialLine:
     folder = run / trial.folder
     transcripts = [
         file.relative_to(run).as_posix() for file in sorted((folder / run_folder.TRANSCRIPTS).glob("*.jsonl"))
@@ -186,4 +200,4 @@ def build_trial_line(run: Path, trial: Trial, why: str) -> Cell:
         "rationale": redact_text(load_rationale(folder)),
         "checks": shown,
     }  # fmt: skip
-    return msgspec.convert(fields, Cell, from_attributes=True)
+    return msgspec.convert(fields, TrialLine, from_attributes=True)

@@ -28,8 +28,7 @@ from assay.evals.sandbox.workspace import (
 from assay.evals.tasks.folders import Listing, hash_files, pack_folder, unpack_folder
 from assay.evals.tasks.task import CHECKS, SCRIPT, SOLUTION, Task
 from assay.types import Turn
-from assay.types.evals import CheckResult
-from assay.types.value import Row
+from assay.types.evals import CheckResult, Checkup
 
 TAIL = 600
 """Characters of a command's output that are kept."""
@@ -196,22 +195,6 @@ def read_reward(folder: Path) -> str:
 WORKSPACE_INSIDE = "/workspace"
 Env = dict[str, str]
 VARIABLES_OF_CHECKUPS = ("PATH", "LANG", "LC_ALL", "TZ")
-
-
-class Checkup(Row, frozen=True):
-    """What became of a task's checks without an agent."""
-
-    task: str
-    untouched: tuple[CheckResult, ...]
-    solved: tuple[CheckResult, ...] | None
-    """On the reference solution; `None`: there is none."""
-    problems: tuple[str, ...]
-    cautions: tuple[str, ...] = ()
-    """What may be meant, and should be known."""
-
-    @property
-    def is_fine(self) -> bool:
-        return not self.problems
 
 
 def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = None) -> Checkup:
