@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 import assay
+from assay.cli.output import FORMATS
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
-from assay.cli.saving import FORMATS
 from assay.scores.breakdown import WAYS
 from assay.testing.claude_code import build_prompt, build_reply, write_lines
 from assay.testing.models import ErrorStatus, ModelServer

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli import program
+from assay.cli.output import FORMATS
 from assay.cli.quality import FORMATS as QUALITY_FORMATS
-from assay.cli.saving import FORMATS
 from assay.scores import profiles
 from assay.scores.breakdown import WAYS
 from assay.types.quality import Profile

@@ -1,6 +1,7 @@
 """`assay demo`: the main job on bundled example transcripts."""
 
 import tempfile
+from contextlib import closing
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli import score
-from assay.cli.shared import AsJson
-from assay.cli.show import show_in
-from assay.cli.wanted import Wanted, answer
+from assay.cli.options import AsJson
+from assay.cli.report import answer_request
+from assay.cli.score import ScoreRequest, print_report
+from assay.cli.show import print_by_id
 from assay.config import Config
 from assay.stores import open_store, pick_store_url
 
@@ -25,20 +26,12 @@ def command(id: Id = None, as_json: AsJson = False) -> None:
     """Score bundled example transcripts, offline; nothing of yours is read, nothing is kept."""
     with as_file(files("assay").joinpath("examples")) as examples, tempfile.TemporaryDirectory() as folder:
         config = Config(store=str(Path(folder) / "demo.db"))
-        found = answer(Wanted(paths=[examples], jobs=1), config)
+        answer = answer_request(ScoreRequest(paths=[examples], jobs=1), config)
         if id is None:
-            score.show(found, None, as_json)
+            print_report(answer, as_json=as_json)
         else:
-            show_example(config, id, as_json)
+            with closing(open_store(pick_store_url(config.store, {}))) as store:
+                print_by_id(store, config, id, as_json=as_json)
     if id is None and not as_json:
         hint = "\nThese are examples: `assay demo ID` tells why; `assay score` scores your own."
         Console().print(Text(hint, "dim"))
-
-
-def show_example(config: Config, id: str, as_json: bool) -> None:
-    """One session of the examples."""
-    opened = open_store(pick_store_url(config.store, {}))
-    try:
-        show_in(opened, config, id, as_json)
-    finally:
-        opened.close()

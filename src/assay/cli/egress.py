@@ -1,15 +1,32 @@
 """`assay egress`: what would be sent where, word for word, without sending it."""
 
 import os
-import sys
 from typing import Annotated
 
 import msgspec
 import typer
+from msgspec import Struct
 from rich.console import Console
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned
-from assay.cli.wanted import Given, Judge, ModelName, ModelUrl, Project, Since, Until, Votes, chosen, settled
+from assay.cli.options import (
+    AsJson,
+    Jobs,
+    Judge,
+    ModelName,
+    ModelUrl,
+    Paths,
+    Project,
+    Since,
+    StorePath,
+    Until,
+    Votes,
+    options,
+    read_overrides,
+)
+from assay.cli.output import let_pipe_close, print_json
+from assay.cli.progress import open_transcripts
+from assay.cli.report import build_selection
+from assay.cli.settings import load_config
 from assay.llm.egress import Egress
 from assay.pipeline.egress import connect_without_key, list_egress
 from assay.pipeline.models import needs_model
@@ -22,32 +39,44 @@ NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[
 Words = Annotated[bool, typer.Option("--words", help="Print the very words of every question.")]
 
 
-def command(  # noqa: PLR0913  each is an option
-    paths: Paths = None,
-    since: Since = None,
-    until: Until = None,
-    project: Project = None,
-    judge: Judge = None,
-    model: ModelName = None,
-    model_url: ModelUrl = None,
-    votes: Votes = None,
-    words: Words = False,
-    as_json: AsJson = False,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+class EgressRequest(Struct, frozen=True, kw_only=True):
+    """What `assay egress` takes."""
+
+    paths: Paths = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    votes: Votes = None
+    words: Words = False
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
+@options(EgressRequest)
+def command(request: EgressRequest) -> None:
     """Show what scoring would send, where to, and what was redacted; nothing is sent."""
-    config = settled(Given(judge=judge, model=model, url=model_url, votes=votes, store=store))
-    choice = chosen(config, since, until, project)
+    config = load_config(**read_overrides(request))
+    selection = build_selection(request, config)
     found = msgspec.structs.replace(NOWHERE, judge=config.judge)
     if needs_model(config):
         way = connect_without_key(config, dict(os.environ))
-        with scanned(paths, config, jobs) as up_to_date:
-            estimate, requests = list_egress(up_to_date.store, up_to_date.changes.roots, config, jobs, way, choice)
+        with open_transcripts(request.paths, config, request.jobs) as transcripts:
+            estimate, requests = list_egress(
+                transcripts.store, transcripts.changes.roots, config, request.jobs, way, selection
+            )
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
-    leave_quietly()
+    print_egress(found, words=request.words, as_json=request.as_json)
+
+
+def print_egress(found: Egress, *, words: bool, as_json: bool) -> None:
+    """Print what would be sent, with the very words where they are wanted."""
     if as_json:
-        sys.stdout.buffer.write(encoded(found) + b"\n")
-    else:
-        console = Console()
-        console.print(leaving.report(found, console.width, words=words))
+        print_json(encoded(found))
+        return
+    let_pipe_close()
+    console = Console()
+    console.print(leaving.report(found, console.width, words=words))

@@ -12,9 +12,8 @@ from rich.console import Console
 
 from assay.cli import eval_promote, evaluating
 from assay.cli.evaluating import FORMATS, Asked, Limits, leave
-from assay.cli.saving import checked
-from assay.cli.shared import AsJson, StorePath, leave_quietly
-from assay.cli.wanted import Judge, ModelName, ModelUrl, Yes
+from assay.cli.options import AsJson, Judge, ModelName, ModelUrl, StorePath, Yes
+from assay.cli.output import check_target, let_pipe_close
 from assay.errors import InvalidRun
 from assay.evals.deciding import planner
 from assay.evals.promoting.verify import verify_run
@@ -152,7 +151,7 @@ def check(folders: Folders, as_json: AsJson = False) -> None:
         else:
             tasks += [check_task(task, os.environ) for task in load_suite(folder).tasks]
     found = Checkups(tasks=tuple(tasks), configs=tuple(names))
-    leave_quietly()
+    let_pipe_close()
     if as_json:
         sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
@@ -247,7 +246,7 @@ def plan(
     made: SuitePlan = planner.plan_suite(
         len(suite.tasks), repeats or evaluating.REPEATS, want, known, is_judged=judged, attempt=attempt or 1
     )
-    leave_quietly()
+    let_pipe_close()
     if as_json:
         sys.stdout.buffer.write(encoded({"schema_version": SCHEMA_VERSION, **asdict(made)}) + b"\n")
     else:
@@ -276,4 +275,4 @@ def load_verified(run: RecordedRun) -> Comparison:
 
 def files(output: Sequence[Path] | None) -> list[Path]:
     """Where reports go, each checked before anything is run."""
-    return [target for path in output or () if (target := checked(path, FORMATS))]
+    return [target for path in output or () if (target := check_target(path, FORMATS))]

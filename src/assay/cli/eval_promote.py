@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.shared import AsJson, StorePath, leave_quietly
-from assay.cli.wanted import Given, as_reported
+from assay.cli.options import AsJson, StorePath
+from assay.cli.output import let_pipe_close
+from assay.cli.settings import load_last_config
 from assay.evals.promoting import mine as mining
 from assay.evals.promoting.promote import Body, PromoteRequest, Promotion
 from assay.evals.promoting.promote import promote_candidate as promoted
@@ -62,7 +63,7 @@ def promote(
         is_named=repo is not None,
     )  # fmt: skip
     found = promoted(wish, body_of(run))
-    leave_quietly()
+    let_pipe_close()
     if as_json:
         sys.stdout.buffer.write(encoded(found) + b"\n")
     else:
@@ -80,11 +81,11 @@ def mine(
 ) -> None:
     """Turn a session that did not land into a task to fill in: prompt, repository, checks from the later fix."""
     wish = mining.MineRequest(session=session, into=into, repository=repo, fix=fix)
-    config = as_reported(Given(repo=[repo] if repo else None, store=store))
+    config = load_last_config(rework_repos=[repo] if repo else None, store=store)
     url = pick_store_url(config.store, os.environ)
     with closing(open_existing_store(url)) as there:
         found = mining.mine_session(there, config, wish)
-    leave_quietly()
+    let_pipe_close()
     if as_json:
         sys.stdout.buffer.write(encoded(found) + b"\n")
         return

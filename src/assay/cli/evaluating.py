@@ -10,12 +10,13 @@ import typer
 from msgspec import Struct
 from msgspec.structs import asdict
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from assay.cli.consent import YES, input_line
-from assay.cli.saving import write
-from assay.cli.shared import leave_quietly, one_of, settings
-from assay.cli.wanted import Given, settled
+from assay.cli.consent import YES, ask_person
+from assay.cli.options import check_word
+from assay.cli.output import let_pipe_close, write_target
+from assay.cli.progress import ProgressBar
+from assay.cli.settings import load_config as load_score_config
+from assay.cli.settings import load_settings
 from assay.errors import BadInput
 from assay.evals.deciding import planner, sequential
 from assay.evals.deciding.compare import build_thresholds
@@ -80,7 +81,9 @@ class Limits(Struct, frozen=True, kw_only=True):
 def evaluated(asked: Asked) -> EvaluationResult:
     """Run what is asked for, or go on with it."""
     rule, repeats = how(asked)
-    limits = build_thresholds(settings(**{f"eval_{name}": value for name, value in asdict(asked.limits).items()}).eval)
+    limits = build_thresholds(
+        load_settings(**{f"eval_{name}": value for name, value in asdict(asked.limits).items()}).eval
+    )
     suite = load_suite(asked.tasks)
     root = asked.out or ROOT
     arms: dict[Arm, AgentConfig] = {
@@ -106,7 +109,7 @@ def evaluated(asked: Asked) -> EvaluationResult:
 
 def how(asked: Asked) -> tuple[Rule, int]:
     """Rule and repeats, as they were asked for or follow from each other."""
-    named = one_of(asked.rule, ("seed", "tested"), "--rule")
+    named = check_word(asked.rule, ("seed", "tested"), "--rule")
     if asked.sequential:
         if named == "seed" or asked.repeats not in (None, sequential.CAP):
             raise BadInput(f"--sequential goes by rule tested, up to {sequential.CAP} repeats; leave --repeats out")
@@ -120,8 +123,8 @@ def how(asked: Asked) -> tuple[Rule, int]:
 @contextmanager
 def rubrics(asked: Asked, suite: Suite) -> Iterator[RubricJudge | None]:
     """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
-    given = Given(judge=asked.judge, model=asked.model, url=asked.url, store=asked.store)
-    config, there = pick_quality_model(settled(given)), sum(bool(task.rubric) for task in suite.tasks)
+    score_config = load_score_config(judge=asked.judge, model_name=asked.model, model_url=asked.url, store=asked.store)
+    config, there = pick_quality_model(score_config), sum(bool(task.rubric) for task in suite.tasks)
     if not there or not needs_model(config):
         yield None
         return
@@ -139,7 +142,7 @@ def agree(asked: Asked, what: str) -> None:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise BadInput(f"{what}; nothing was sent. Add --yes to go on, or --judge offline to leave rubrics unjudged")
-    if input_line(f"{what}. Go on? [y/N] ").strip().lower() not in YES:
+    if ask_person(f"{what}. Go on? [y/N] ").strip().lower() not in YES:
         raise BadInput("nothing was sent; --judge offline leaves rubrics unjudged")
 
 
@@ -164,38 +167,24 @@ def unseen_by_git(root: Path) -> None:
 @contextmanager
 def telling() -> Iterator[Tell]:
     """A bar of trials on a terminal; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    columns = (
-        TextColumn("trials"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[now]}"),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("trials", total=None, now="")
+    with ProgressBar("trials", "items") as bar:
 
-    def tell(at: RunProgress) -> None:
-        slot = at.slot
-        name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
-        if at.event == "failed":
-            bar.console.print(
-                f"{name}: {one_line(at.why, 200)}; not the agent's failure", markup=False, highlight=False
-            )
-        bar.update(task, completed=at.done, total=at.planned, now=f"USD {at.usd:.2f}  {name}")
+        def tell(at: RunProgress) -> None:
+            slot = at.slot
+            name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
+            if at.event == "failed":
+                bar.say(f"{name}: {one_line(at.why, 200)}; not the agent's failure")
+            bar.show(at.done, at.planned, f"USD {at.usd:.2f}  {name}")
 
-    with bar:
         yield tell
 
 
 def leave(found: Evaluation, targets: Sequence[Path], as_json: bool, short: RenderableType | None = None) -> None:
     """Write and print an evaluation, and leave with what it says."""
     for target in targets:
-        write(FORMATS[target.suffix.lower()](found, target), target)
+        write_target(FORMATS[target.suffix.lower()](found, target), target)
         print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
-    leave_quietly()
+    let_pipe_close()
     if as_json:
         sys.stdout.buffer.write(encode_evaluation(found))
     else:

@@ -13,22 +13,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import langfuse
-from assay.cli.consent import Consent, asking, told_of
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
-from assay.cli.wanted import (
+from assay.cli.consent import Consent, describe_estimate, open_allowed_models, read_consent
+from assay.cli.options import (
     Again,
+    AsJson,
     Batch,
-    Given,
+    Jobs,
     Judge,
     MaxCost,
     ModelName,
     ModelUrl,
+    Paths,
     Project,
+    StorePath,
     Until,
     Yes,
-    as_reported,
-    chosen,
+    options,
+    read_overrides,
 )
+from assay.cli.output import let_pipe_close, print_json
+from assay.cli.progress import open_transcripts
+from assay.cli.report import build_selection
+from assay.cli.settings import load_last_config, load_settings
 from assay.config import Config
 from assay.errors import BadInput
 from assay.langfuse import (
@@ -94,38 +100,41 @@ Wait = Annotated[
 
 
 @contextmanager
-def connected() -> Iterator[Client]:
+def open_client() -> Iterator[Client]:
     """A client for the project that the environment names."""
-    client = langfuse.connect(os.environ, clean=build_redactor(settings()))
+    client = langfuse.connect(os.environ, clean=build_redactor(load_settings()))
     try:
         yield client
     finally:
         client.close()
 
 
-def clean(found: T) -> T:
+def redact_answer(found: T) -> T:
     """An answer as it may be told: names and errors are the server's, and may hold anything."""
-    config = settings()
+    config = load_settings()
     return redact_struct(found, build_rules(config, pick_report_time(config)))
 
 
-def put(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
+def print_answer(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
     """Print an answer, for machines or for people."""
-    leave_quietly()
     if as_json:
         table = found if isinstance(found, dict) else {name: getattr(found, name) for name in found.__struct_fields__}
-        sys.stdout.buffer.write(encoded({"schema_version": 1, **table, **more}) + b"\n")
+        print_json(encoded({"schema_version": 1, **table, **more}))
     else:
+        let_pipe_close()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
 
 
 @app.command("status")
 def status(as_json: AsJson = False, store: StorePath = None) -> None:
     """Say which server and project the keys lead to, how it is talked to, and what was written there."""
-    with connected() as client, closing(open_store(pick_store_url(settings(store=store).store, os.environ))) as kept:
+    with (
+        open_client() as client,
+        closing(open_store(pick_store_url(load_settings(store=store).store, os.environ))) as kept,
+    ):
         found = langfuse.fetch_status(client)
         written = kept.written.count_scores(RemoteProject(host=found.host, project=found.project_id))
-    found = clean(found)
+    found = redact_answer(found)
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
     lines = [
         f"{found.host}: Langfuse {one_line(found.version, 40) or 'of unknown version'}",
@@ -134,21 +143,21 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
         f"{many(written.scores, 'score')} written from this store"
         + (f", the last {written.last_at}" if written.scores else ""),
     ]
-    put(as_json, found, lines, written=written.scores, last_written_at=written.last_at or None)
+    print_answer(as_json, found, lines, written=written.scores, last_written_at=written.last_at or None)
 
 
 @app.command("setup")
 def setup(profile: Profile = "enhanced", dry_run: DryRun = False, as_json: AsJson = False) -> None:
     """Ensure the score configs of a profile and of `push`; exit code 2 where one of another kind is in the way."""
     wanted = build_all_configs(profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd())))
-    with connected() as client:
-        found = clean(langfuse.ensure_configs(client, wanted, dry_run=dry_run))
-    put(as_json, found, told_of_setup(found))
+    with open_client() as client:
+        found = redact_answer(langfuse.ensure_configs(client, wanted, dry_run=dry_run))
+    print_answer(as_json, found, describe_setup(found))
     if found.mismatched:
         raise typer.Exit(INCOMPLETE)
 
 
-def told_of_setup(found: SetupReport) -> list[str]:
+def describe_setup(found: SetupReport) -> list[str]:
     """What became of each config."""
     return [
         *(f"{name}: there" for name in found.found),
@@ -158,7 +167,7 @@ def told_of_setup(found: SetupReport) -> list[str]:
     ]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class SessionSelection(Struct, frozen=True, kw_only=True):
     """Sessions of Langfuse that are wanted, and where they are put."""
 
     ids: dict[str, None]
@@ -167,40 +176,40 @@ class Asked(Struct, frozen=True, kw_only=True):
     folder: Path
 
 
-def which(sessions: list[str] | None, since: str | None, into: Path | None, what: str) -> Asked:
+def select_sessions(sessions: list[str] | None, since: str | None, into: Path | None, what: str) -> SessionSelection:
     """What was asked for, made exact."""
     if not sessions and not since:
         raise BadInput(f"say what to {what}: ids of sessions, or --since 7d")
     folder = into or find_source("langfuse").roots(os.environ, Path.home())[0]
-    return Asked(ids=dict.fromkeys(sessions or ()), since=parse_time(since, "--since"), folder=folder)
+    return SessionSelection(ids=dict.fromkeys(sessions or ()), since=parse_time(since, "--since"), folder=folder)
 
 
-def pulled(client: Client, asked: Asked) -> PullReport:
-    return langfuse.pull_sessions(client, asked.folder, list(asked.ids), since=asked.since)
+def pull_sessions(client: Client, selection: SessionSelection) -> PullReport:
+    return langfuse.pull_sessions(client, selection.folder, list(selection.ids), since=selection.since)
 
 
 @app.command("pull", epilog=EXAMPLE)
 def pull(sessions: Sessions = None, since: Since = None, into: Into = None, as_json: AsJson = False) -> None:
     """Write sessions into files that `assay score` reads; exit code 2 where one could not be read."""
-    asked = which(sessions, since, into, "pull")
-    with connected() as client:
-        found = clean(pulled(client, asked))
-    put(as_json, found, told_of_pull(found, asked.folder))
+    selection = select_sessions(sessions, since, into, "pull")
+    with open_client() as client:
+        found = redact_answer(pull_sessions(client, selection))
+    print_answer(as_json, found, describe_pull(found, selection.folder))
     if found.failed:
         raise typer.Exit(INCOMPLETE)
 
 
-def told_of_pull(found: PullReport, folder: Path) -> list[str]:
+def describe_pull(found: PullReport, folder: Path) -> list[str]:
     """What became of each session."""
     return [
-        *(told_of_session(one) for one in found.pulled),
+        *(describe_pulled_session(one) for one in found.pulled),
         *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
         *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
         f"{many(len(found.pulled), 'session')} in {one_line(str(folder), 300)}",
     ]
 
 
-def told_of_session(one: PulledSession) -> str:
+def describe_pulled_session(one: PulledSession) -> str:
     is_silent = "" if one.has_text else ", without any text"
     how = "" if one.is_changed else ", as before"
     size = f"{many(one.traces, 'trace')}, {many(one.observations, 'observation')}"
@@ -210,61 +219,68 @@ def told_of_session(one: PulledSession) -> str:
 # --- score --------------------------------------------------------------------------------------
 
 
+class LangfuseScoreRequest(Struct, frozen=True, kw_only=True):
+    """What `assay langfuse score` takes."""
+
+    sessions: Sessions = None
+    since: Since = None
+    profile: Profile = "enhanced"
+    judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    max_cost: MaxCost = None
+    batch: Batch = False
+    again: Again = False
+    yes: Yes = False
+    on_trace: OnTrace = False
+    dry_run: DryRun = False
+    recheck: Recheck = False
+    wait: Wait = WAIT_S
+    as_json: AsJson = False
+    into: Into = None
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
 @app.command("score", epilog="Example: `assay langfuse score --since 7d --profile revised`")
-def score(  # noqa: PLR0913  each is an option
-    sessions: Sessions = None,
-    since: Since = None,
-    profile: Profile = "enhanced",
-    judge: Judge = None,
-    model: ModelName = None,
-    model_url: ModelUrl = None,
-    max_cost: MaxCost = None,
-    batch: Batch = False,
-    again: Again = False,
-    yes: Yes = False,
-    on_trace: OnTrace = False,
-    dry_run: DryRun = False,
-    recheck: Recheck = False,
-    wait: Wait = WAIT_S,
-    as_json: AsJson = False,
-    into: Into = None,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+@options(LangfuseScoreRequest)
+def score(request: LangfuseScoreRequest) -> None:
     """Pull sessions, judge how well they were run, and keep every dimension in Langfuse.
 
     Exit code 2 where something that should be there is not; what is there already is not sent again.
     """
-    asked = which(sessions, since, into, "score")
-    scale = profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd()))
-    given = Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store)
-    config = pick_quality_model(as_reported(given))
-    consent = None if dry_run else Consent(yes=yes, batch=batch, again=again)
-    with connected() as client:
-        found, done = pulled(client, asked), None
+    selection = select_sessions(request.sessions, request.since, request.into, "score")
+    scale = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
+    config = pick_quality_model(load_last_config(**read_overrides(request)))
+    consent = None if request.dry_run else read_consent(request)
+    with open_client() as client:
+        found = pull_sessions(client, selection)
+        done = None
         if found.pulled:
-            with scanned([Path(one.path) for one in found.pulled], config, jobs) as scan:
-                some = [named(one, asked) for one in list_subjects(scan.store, config, scan.changes.roots, Selection())]
-                heard = with_words(some, found)
-                qualities = judgements(scan.store, heard, scale, config, consent)
-                post = posting(client, scan.store, dry_run, recheck, wait)
-                traced = found.pulled if on_trace else ()
-                done = push_quality(post, paired(some, heard, qualities, scale), scale, config, traced)
-    told(done, found, as_json)
+            files = [Path(pulled.path) for pulled in found.pulled]
+            with open_transcripts(files, config, request.jobs) as transcripts:
+                store, roots = transcripts.store, transcripts.changes.roots
+                sessions = [mark_named(one, selection) for one in list_subjects(store, config, roots, Selection())]
+                heard = drop_silent(sessions, found)
+                qualities = judge_qualities(store, heard, scale, config, consent)
+                pairs = pair_qualities(sessions, heard, qualities, scale)
+                traced = found.pulled if request.on_trace else ()
+                done = push_quality(build_delivery(client, store, request), pairs, scale, config, traced)
+    print_delivery(done, found, request.as_json)
 
 
-def named(one: Subject, asked: Asked) -> Subject:
+def mark_named(one: Subject, selection: SessionSelection) -> Subject:
     """A session that was asked for by its id is judged though it is trivial."""
-    return replace(one, is_named=any(stream in asked.ids for stream in one.session.streams))
+    return replace(one, is_named=any(stream in selection.ids for stream in one.session.streams))
 
 
-def with_words(some: Sequence[Subject], found: PullReport) -> list[Subject]:
+def drop_silent(some: Sequence[Subject], found: PullReport) -> list[Subject]:
     """Sessions in which anybody's words were recorded: of others nobody can say how well they were run."""
     silent_ = {one.session for one in found.pulled if not one.has_text}
     return [one for one in some if not silent_.issuperset(one.session.streams)]
 
 
-def paired(
+def pair_qualities(
     some: Sequence[Subject], heard: Sequence[Subject], qualities: Sequence[Quality], scale: Dimensions
 ) -> list[tuple[Subject, Quality]]:
     """Every session with its quality; those without words are ungraded."""
@@ -272,72 +288,86 @@ def paired(
     return [(one, known.get(one.session.id) or leave_ungraded(one, scale, NO_WORDS)) for one in some]
 
 
-def posting(client: Client, store: Store, dry_run: bool, recheck: bool, wait: float) -> Delivery:
+def build_delivery(client: Client, store: Store, request: "LangfuseScoreRequest | LangfusePushRequest") -> Delivery:
+    """How scores are handed in, and where."""
     return Delivery(
-        client=client, store=store, project=find_project(client), dry_run=dry_run, recheck=recheck, wait_s=wait
+        client=client,
+        store=store,
+        project=find_project(client),
+        dry_run=request.dry_run,
+        recheck=request.recheck,
+        wait_s=request.wait,
     )
 
 
-def judgements(
+def judge_qualities(
     store: Store, some: Sequence[Subject], scale: Dimensions, config: Config, consent: Consent | None
 ) -> list[Quality]:
     """The quality of each session; without consent no model is asked, and what it would be asked is told."""
-    with asking(store, config, consent, lambda desk: list_questions(some, scale, config, desk)) as desk:
+    with open_allowed_models(store, config, consent, lambda desk: list_questions(some, scale, config, desk)) as desk:
         if desk.asker and consent is None:
             found = desk.asker.estimate([measure_question(one) for one in list_questions(some, scale, config, desk)])
             if found.questions:
-                print(f"assay: this would ask {safe(told_of(found))}; values are not known before", file=sys.stderr)
+                print(
+                    f"assay: this would ask {safe(describe_estimate(found))}; values are not known before",
+                    file=sys.stderr,
+                )
         return judge_quality(some, scale, config, desk)
 
 
 # --- push ---------------------------------------------------------------------------------------
 
 
+class LangfusePushRequest(Struct, frozen=True, kw_only=True):
+    """What `assay langfuse push` takes."""
+
+    paths: Paths = None
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only what went on after this.")] = None
+    until: Until = None
+    project: Project = None
+    to_all: ToAll = False
+    dry_run: DryRun = False
+    recheck: Recheck = False
+    wait: Wait = WAIT_S
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
 @app.command("push", epilog="Example: `assay score`, then `assay langfuse push --since 7d`")
-def push(  # noqa: PLR0913  each is an option
-    paths: Paths = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Only what went on after this.")] = None,
-    until: Until = None,
-    project: Project = None,
-    to_all: ToAll = False,
-    dry_run: DryRun = False,
-    recheck: Recheck = False,
-    wait: Wait = WAIT_S,
-    as_json: AsJson = False,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+@options(LangfusePushRequest)
+def push(request: LangfusePushRequest) -> None:
     """Keep in Langfuse what the PRISM Score says of sessions: crushed, goal complete, confidence, intent.
 
     They are those of the last `assay score`: no model is asked. A session that is not graded writes nothing.
     """
-    config = as_reported(Given(store=store))
-    choice = chosen(config, since, until, project)
-    with connected() as client, scanned(paths, config, jobs) as scan:
-        with open_run(scan.store, config, scan.changes.roots, selection=choice, jobs=jobs) as run:
+    config = load_last_config(**read_overrides(request))
+    selection = build_selection(request, config)
+    with open_client() as client, open_transcripts(request.paths, config, request.jobs) as transcripts:
+        store, roots = transcripts.store, transcripts.changes.roots
+        with open_run(store, config, roots, selection=selection, jobs=request.jobs) as run:
             report = score_run(run, remembers=False).report
-        post = posting(client, scan.store, dry_run, recheck, wait)
-        done = push_facts(post, report.sessions, config, to_all=to_all)
-    told(done, PullReport(), as_json)
+        done = push_facts(build_delivery(client, store, request), report.sessions, config, to_all=request.to_all)
+    print_delivery(done, PullReport(), request.as_json)
 
 
 # --- what became of it --------------------------------------------------------------------------
 
 
-def told(done: PushReport | None, found: PullReport, as_json: bool) -> None:
+def print_delivery(done: PushReport | None, found: PullReport, as_json: bool) -> None:
     """Print what became of all, and leave with code 2 where anything is missing."""
-    done, found = clean(done) if done else None, clean(found)
+    done, found = redact_answer(done) if done else None, redact_answer(found)
     lines = [
         *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
         *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
-        *(told_of_delivery(done) if done else ()),
+        *(describe_delivery(done) if done else ()),
     ]
-    put(as_json, done.to_table() if done else PullReport(), lines, empty=found.empty, failed=found.failed)
+    print_answer(as_json, done.to_table() if done else PullReport(), lines, empty=found.empty, failed=found.failed)
     if done is None or not done.is_complete or found.empty or found.failed:
         raise typer.Exit(INCOMPLETE)
 
 
-def told_of_delivery(done: PushReport) -> list[str]:
+def describe_delivery(done: PushReport) -> list[str]:
     """A line for each session, each score that is missing, and the sum."""
     became = dict.fromkeys(done.written.stored, "stored") | dict.fromkeys(done.written.unchanged, "there already")
     became |= dict.fromkeys(done.written.would_write, "would be written")
@@ -345,7 +375,7 @@ def told_of_delivery(done: PushReport) -> list[str]:
     left = Counter(one_line(f"{one.session}: {one.why}", NAME + 300) for one in done.left_out)
     return [
         *(f"{name}: score config created" for name in done.configs_created),
-        *(told_of_sent(one, Counter(became[score.id] for score in one.scores)) for one in done.sessions),
+        *(describe_sent(one, Counter(became[score.id] for score in one.scores)) for one in done.sessions),
         *(f"{line} ({n} goals)" if n > 1 else line for line, n in left.items()),
         *(
             f"{one_line(one.session, NAME)}: {one.name} not stored: {one_line(one.why, 300)}"
@@ -355,7 +385,7 @@ def told_of_delivery(done: PushReport) -> list[str]:
     ]
 
 
-def told_of_sent(one: PushedSession, became: Counter[str]) -> str:
+def describe_sent(one: PushedSession, became: Counter[str]) -> str:
     """A session, and what became of its scores."""
     part = f", goal {one.part}" if one.part else ""
     overall = "" if one.overall_quality is None else f", overall quality {one.overall_quality:.2f}"

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from assay.cli.shared import AsJson, leave_quietly
+from assay.cli.options import AsJson
+from assay.cli.output import let_pipe_close, print_json
 from assay.errors import BadInput
 from assay.reports import profiles as shown
 from assay.reports.safe import encoded, many, one_line
@@ -29,12 +30,12 @@ Names = Annotated[
 ]
 
 
-def places() -> list[Path]:
+def list_folders() -> list[Path]:
     """Where one's own profiles are looked for."""
     return profiles.list_folders(os.environ, Path.cwd())
 
 
-def as_built(profile: Profile) -> dict[str, object]:
+def build_view(profile: Profile) -> dict[str, object]:
     """A profile with all that was left out, and its version."""
     fields = {name: getattr(profile, name) for name in profile.__struct_fields__}
     return {**fields, "version": profiles.hash_profile(profile)}
@@ -43,19 +44,19 @@ def as_built(profile: Profile) -> dict[str, object]:
 @app.command("list")
 def list_all(as_json: AsJson = False) -> None:
     """List all profiles: those that are shipped, and your own beside `assay.toml`."""
-    found = [listed(one) for one in profiles.list_profiles(places())]
-    leave_quietly()
+    found = [build_listed(one) for one in profiles.list_profiles(list_folders())]
     if as_json:
-        sys.stdout.buffer.write(encoded({"schema_version": 1, "profiles": found}) + b"\n")
+        print_json(encoded({"schema_version": 1, "profiles": found}))
         return
+    let_pipe_close()
     Console().print(shown.listing(found))
 
 
-def listed(one: profiles.ProfileFile) -> shown.Listed:
+def build_listed(one: profiles.ProfileFile) -> shown.Listed:
     """A profile as listed, sound or not."""
     path = str(one.path) if one.path else None
     try:
-        profile = profiles.load_profile(one.name, places())
+        profile = profiles.load_profile(one.name, list_folders())
     except BadInput as error:
         return shown.Listed(name=one.name, path=path, about=str(error), version=None)
     return shown.Listed(name=one.name, path=path, about=profile.about, version=profiles.hash_profile(profile))
@@ -64,34 +65,33 @@ def listed(one: profiles.ProfileFile) -> shown.Listed:
 @app.command("show")
 def show(profile: Name, as_json: AsJson = False) -> None:
     """Show what a profile asks for, how it is weighed, and what the offline judge looks at."""
-    found = profiles.load_profile(profile, places())
-    leave_quietly()
+    found = profiles.load_profile(profile, list_folders())
     if as_json:
-        body = encoded({"schema_version": 1, "profile": as_built(found)})
-        sys.stdout.buffer.write(body + b"\n")
+        print_json(encoded({"schema_version": 1, "profile": build_view(found)}))
         return
+    let_pipe_close()
     Console().print(shown.detail(found))
 
 
 @app.command("check")
 def check(names: Names = None, as_json: AsJson = False) -> None:
     """Check profiles: exit code 2 and what to mend where one can't be used."""
-    found = [checked(name) for name in names or [one.name for one in profiles.list_profiles(places())]]
-    leave_quietly()
+    found = [check_profile(name) for name in names or [one.name for one in profiles.list_profiles(list_folders())]]
     if as_json:
         body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
-        sys.stdout.buffer.write(encoded(body) + b"\n")
+        print_json(encoded(body))
     else:
+        let_pipe_close()
         sys.stdout.write("".join(f"{one_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))
     sys.stdout.flush()
     if broken := [why for _, _, why in found if why]:
         raise BadInput("\n".join(broken))
 
 
-def checked(name: str) -> tuple[str, str, str]:
+def check_profile(name: str) -> tuple[str, str, str]:
     """A profile's name, what it has, or what is wrong with it."""
     try:
-        found = profiles.load_profile(name, places())
+        found = profiles.load_profile(name, list_folders())
     except BadInput as error:
         return name, "", str(error)
     total = sum(one.weight for one in found.dimensions)

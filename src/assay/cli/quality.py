@@ -1,7 +1,6 @@
 """`assay quality`: how well sessions were run, dimension by dimension, by a profile."""
 
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,24 +10,29 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from assay.cli.consent import Consent, asking
-from assay.cli.saving import checked, write
-from assay.cli.shared import AsJson, Jobs, StorePath, leave_quietly, scanned
-from assay.cli.wanted import (
+from assay.cli.consent import open_allowed_models, read_consent
+from assay.cli.egress import print_egress
+from assay.cli.options import (
     Again,
+    AsJson,
     Batch,
-    Given,
+    Jobs,
     Judge,
     MaxCost,
     ModelName,
     ModelUrl,
     Project,
     Since,
+    StorePath,
     Until,
     Yes,
-    as_reported,
-    chosen,
+    options,
+    read_overrides,
 )
+from assay.cli.output import check_target, let_pipe_close, print_json, print_written, write_target
+from assay.cli.progress import open_transcripts
+from assay.cli.report import build_selection
+from assay.cli.settings import load_last_config
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress
@@ -42,10 +46,8 @@ from assay.pipeline.quality import (
     list_subjects,
     pick_quality_model,
 )
-from assay.pipeline.scoring_run import Selection
-from assay.reports import leaving
 from assay.reports import quality as shown
-from assay.reports.safe import encoded, one_line, safe
+from assay.reports.safe import one_line
 from assay.scores import profiles
 from assay.stores import Store
 from assay.types.quality import Profile, Quality
@@ -77,100 +79,98 @@ DryRun = Annotated[
 ]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """What quality is asked of: transcripts, or sessions by how their ids begin."""
+class QualityRequest(Struct, frozen=True, kw_only=True):
+    """What `assay quality` takes."""
 
-    paths: list[Path] | None
-    ids: tuple[str, ...]
+    which: Which = None
+    profile: ProfileName = "enhanced"
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    max_cost: MaxCost = None
+    batch: Batch = False
+    again: Again = False
+    yes: Yes = False
+    dry_run: DryRun = False
+    details: Details = False
+    as_json: AsJson = False
+    output: Target = None
+    store: StorePath = None
+    jobs: Jobs = 0
 
 
-def command(  # noqa: PLR0913  each is an option
-    which: Which = None,
-    profile: ProfileName = "enhanced",
-    since: Since = None,
-    until: Until = None,
-    project: Project = None,
-    judge: Judge = None,
-    model: ModelName = None,
-    model_url: ModelUrl = None,
-    max_cost: MaxCost = None,
-    batch: Batch = False,
-    again: Again = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    details: Details = False,
-    as_json: AsJson = False,
-    output: Target = None,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+@options(QualityRequest)
+def command(request: QualityRequest) -> None:
     """Show how well sessions were run: every dimension of a profile with score, reason and evidence."""
-    target = checked(output, FORMATS)
-    found = profiles.load_profile(profile, profiles.list_folders(os.environ, Path.cwd()))
-    config = as_reported(Given(judge=judge, model=model, url=model_url, max_cost=max_cost, store=store))
-    choice, asked = chosen(config, since, until, project), told_apart(which or [])
-    with sessions_of(asked, config, choice, jobs) as (kept, some):
-        dearer, consent = pick_quality_model(config), Consent(yes=yes, batch=batch, again=again, words=WORDS)
-        if dry_run:
-            rehearse(kept, some, found, dearer, as_json)
+    target = check_target(request.output, FORMATS)
+    profile = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
+    config = load_last_config(**read_overrides(request))
+    with open_subjects(request, config) as (store, sessions):
+        dearer = pick_quality_model(config)
+        if request.dry_run:
+            print_rehearsal(store, sessions, profile, dearer, as_json=request.as_json)
             return
-        with asking(kept, dearer, consent, lambda desk: list_questions(some, found, dearer, desk)) as desk:
-            qualities = judge_quality(some, found, dearer, desk)
-    titles = {one.session.id: one.session.title for one in some}
+        consent = read_consent(request, WORDS)
+        with open_allowed_models(
+            store, dearer, consent, lambda desk: list_questions(sessions, profile, dearer, desk)
+        ) as models:
+            qualities = judge_quality(sessions, profile, dearer, models)
+    titles = {subject.session.id: subject.session.title for subject in sessions}
     if target:
-        write(
-            shown.machine(qualities) if target.suffix == ".json" else shown.markdown(qualities, found, titles), target
-        )
-        print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
-    show(qualities, found, titles, as_json=as_json, in_full=details or len(qualities) <= FEW)
+        is_json = target.suffix == ".json"
+        write_target(shown.machine(qualities) if is_json else shown.markdown(qualities, profile, titles), target)
+        print_written(target)
+    if request.as_json:
+        print_json(shown.machine(qualities))
+    else:
+        print_qualities(qualities, profile, titles, in_full=request.details or len(qualities) <= FEW)
 
 
-def told_apart(which: Sequence[str]) -> Asked:
-    """Paths that are there, and ids of sessions; not both at once."""
+def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
+    """Of what quality is asked of, the paths that are there and the ids of sessions; not both at once."""
     paths = [Path(one) for one in which if Path(one).expanduser().exists()]
     ids = tuple(one.lower() for one in which if not Path(one).expanduser().exists())
     if paths and ids:
         raise BadInput(f"{one_line(ids[0], 60)!r} is no file or folder; give paths, or ids of sessions, not both")
-    return Asked(paths=paths or None, ids=ids)
+    return paths, ids
 
 
 @contextmanager
-def sessions_of(asked: Asked, config: Config, choice: Selection, jobs: int) -> Iterator[tuple[Store, list[Subject]]]:
-    """An open store, and the sessions that are wanted of it; an id that nothing has is told."""
-    with scanned(asked.paths, config, jobs, may_be_empty=bool(asked.ids)) as found:
-        roots = None if asked.ids else found.changes.roots
-        some = list_subjects(found.store, config, roots, choice, asked.ids)
-        for one in asked.ids:
-            if not any(subject.session.id.startswith(one) for subject in some):
+def open_subjects(request: QualityRequest, config: Config) -> Iterator[tuple[Store, list[Subject]]]:
+    """An open store, and the sessions that are asked for; an id that nothing has is refused."""
+    selection = build_selection(request, config)
+    paths, ids = split_paths(request.which or [])
+    with open_transcripts(paths or None, config, request.jobs, may_be_empty=bool(ids)) as transcripts:
+        roots = None if ids else transcripts.changes.roots
+        sessions = list_subjects(transcripts.store, config, roots, selection, ids)
+        for one in ids:
+            if not any(subject.session.id.startswith(one) for subject in sessions):
                 raise BadInput(f"no session begins with {one_line(one, 60)!r}; `assay sessions` lists them")
-        if not some:
+        if not sessions:
             raise BadInput("there are no sessions to look at; `assay sessions` lists those that were found")
-        yield found.store, some
+        yield transcripts.store, sessions
 
 
-def rehearse(store: Store, some: Sequence[Subject], profile: Profile, config: Config, as_json: bool) -> None:
-    """Show what would be sent where."""
+def print_rehearsal(
+    store: Store, sessions: Sequence[Subject], profile: Profile, config: Config, *, as_json: bool
+) -> None:
+    """Print what would be sent where, and send nothing."""
     found = Egress(judge=config.judge, to=None, model=None, estimate=None, requests=[])
     if needs_model(config):
         way = connect_without_key(config, dict(os.environ))
-        estimate, requests = list_egress(store, some, profile, config, way)
+        estimate, requests = list_egress(store, sessions, profile, config, way)
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
-    leave_quietly()
-    if as_json:
-        sys.stdout.buffer.write(encoded(found) + b"\n")
-        return
-    console = Console()
-    console.print(leaving.report(found, console.width, words=True))
+    print_egress(found, words=True, as_json=as_json)
 
 
-def show(found: Sequence[Quality], profile: Profile, titles: dict[str, str], *, as_json: bool, in_full: bool) -> None:
-    """For machines, or for people: in full, or a line each."""
-    leave_quietly()
-    if as_json:
-        sys.stdout.buffer.write(shown.machine(found) + b"\n")
-        return
+def print_qualities(qualities: Sequence[Quality], profile: Profile, titles: dict[str, str], *, in_full: bool) -> None:
+    """Print every dimension of each session, or a line each."""
+    let_pipe_close()
     console = Console()
     if in_full:
-        console.print(shown.report(found, profile, titles))
+        console.print(shown.report(qualities, profile, titles))
     else:
-        console.print(shown.listing(found, profile, titles, console.width))
+        console.print(shown.listing(qualities, profile, titles, console.width))

@@ -3,14 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from assay.cli.shared import StorePath
-from assay.cli.wanted import Given, as_reported
+from assay.cli.options import StorePath
+from assay.cli.settings import load_last_config
 from assay.config import Config
 from assay.pipeline import corrections
 from assay.pipeline.corrections import find_one_session
@@ -35,49 +35,46 @@ Title = Annotated[list[str], typer.Argument(metavar="TITLE…", help="The new ti
 @app.command("split")
 def split(session: Id, turn: TurnOf, store: StorePath = None) -> None:
     """Let a new session begin with a turn of this one."""
-    with opened(store) as (kept, config):
-        before, after = corrections.split_session(kept, config, find_one_session(kept, config, session), turn, now())
-    tell(f"split {before.id} {called(before)}: {after.id} {called(after)} is a session of its own")
+    with open_corrections(store) as (kept, config):
+        before, after = corrections.split_session(
+            kept, config, find_one_session(kept, config, session), turn, format_now()
+        )
+    print_line(f"split {before.id} {quote_title(before)}: {after.id} {quote_title(after)} is a session of its own")
 
 
 @app.command("merge")
 def merge(session: Id, other: Other, store: StorePath = None) -> None:
     """Make one session of two."""
-    with opened(store) as (kept, config):
+    with open_corrections(store) as (kept, config):
         one, two = find_one_session(kept, config, session), find_one_session(kept, config, other)
-        whole = corrections.merge_sessions(kept, config, one, two, now())
-    tell(f"merged {two.id} into {one.id}: {whole.id} {called(whole)} is both")
+        whole = corrections.merge_sessions(kept, config, one, two, format_now())
+    print_line(f"merged {two.id} into {one.id}: {whole.id} {quote_title(whole)} is both")
 
 
 @app.command("rename")
 def rename(session: Id, title: Title, store: StorePath = None) -> None:
     """Give a session another title."""
-    with opened(store) as (kept, config):
+    with open_corrections(store) as (kept, config):
         old = find_one_session(kept, config, session)
-        new = corrections.rename_session(kept, config, old, " ".join(title), now())
-    tell(f"renamed {new.id}: {called(old)} is now {called(new)}")
+        new = corrections.rename_session(kept, config, old, " ".join(title), format_now())
+    print_line(f"renamed {new.id}: {quote_title(old)} is now {quote_title(new)}")
 
 
 @contextmanager
-def opened(store: str | None) -> Iterator[tuple[Store, Config]]:
+def open_corrections(store: str | None) -> Iterator[tuple[Store, Config]]:
     """A store that is there, and the settings that hold."""
-    config = as_reported(Given(store=store))
-    url = pick_store_url(config.store, os.environ)
-    kept = open_existing_store(url)
-    try:
+    config = load_last_config(store=store)
+    with closing(open_existing_store(pick_store_url(config.store, os.environ))) as kept:
         yield kept, config
-    finally:
-        kept.close()
 
 
-def called(session: Session) -> str:
+def quote_title(session: Session) -> str:
     return f"“{one_line(session.title, 60)}”"
 
 
-def now() -> str:
+def format_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def tell(what: str) -> None:
-    """One line."""
+def print_line(what: str) -> None:
     sys.stdout.write(f"{what}\n")

@@ -1,31 +1,36 @@
 """`assay sessions`: all sessions, or the ledger that says where each begins and why."""
 
-import sys
 from collections.abc import Sequence
+from datetime import tzinfo
 from typing import Annotated, get_args
 
 import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, one_of
-from assay.cli.wanted import (
-    Answer,
+from assay.cli.options import (
+    AsJson,
     AsOf,
     Commit,
-    Given,
+    Jobs,
     Judge,
+    Paths,
     Project,
     Repo,
     Since,
+    StorePath,
     Timezone,
     Until,
-    Wanted,
-    answer,
-    as_reported,
+    check_word,
+    options,
+    read_overrides,
 )
+from assay.cli.output import let_pipe_close, print_json, print_note
+from assay.cli.report import answer_request
+from assay.cli.settings import load_last_config
 from assay.reports import listing, machine
-from assay.reports.safe import many, safe
+from assay.reports.safe import many
 from assay.types import Entry, Intent, Session
 
 EXAMPLE = "Example: `assay sessions --since 7d --not-crushed`, then `assay show ID` for why"
@@ -47,64 +52,80 @@ AROUND = 5
 """Lines of a terminal that are not rows of the table."""
 
 
-def command(  # noqa: PLR0913  each is an option
-    paths: Paths = None,
-    since: Since = None,
-    until: Until = None,
-    project: Project = None,
-    crushed: Crushed = None,
-    intent: OfIntent = None,
-    limit: Limit = None,
-    ledger: AsLedger = False,
-    judge: Judge = None,
-    commit: Commit = None,
-    timezone: Timezone = None,
-    repo: Repo = None,
-    as_of: AsOf = None,
-    as_json: AsJson = False,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+class SessionsRequest(Struct, frozen=True, kw_only=True):
+    """What `assay sessions` takes."""
+
+    paths: Paths = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    crushed: Crushed = None
+    intent: OfIntent = None
+    limit: Limit = None
+    ledger: AsLedger = False
+    judge: Judge = None
+    commit: Commit = None
+    timezone: Timezone = None
+    repo: Repo = None
+    as_of: AsOf = None
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
+@options(SessionsRequest)
+def command(request: SessionsRequest) -> None:
     """List sessions: when, where, what for, and whether they crushed."""
-    one_of(intent, INTENTS, "--intent")
-    wanted = Wanted(paths=paths, since=since, until=until, project=project, jobs=jobs)
-    given = Given(judge=judge, commit=commit, timezone=timezone, repo=repo, as_of=as_of, store=store)
-    found = answer(wanted, as_reported(given))
-    chosen = [
-        one
-        for one in found.report.sessions
-        if (crushed is None or one.crushed is crushed) and (intent is None or one.intent == intent)
-    ]
-    entries = entries_of(chosen, found.report.ledger)
-    leave_quietly()
-    if as_json:
-        sys.stdout.buffer.write(machine.sessions(chosen, entries) + b"\n")
+    check_word(request.intent, INTENTS, "--intent")
+    answer = answer_request(request, load_last_config(**read_overrides(request)))
+    sessions = select_sessions(request, answer.report.sessions)
+    entries = select_entries(sessions, answer.report.ledger)
+    if request.as_json:
+        print_json(machine.sessions(sessions, entries))
+    elif request.ledger:
+        print_ledger(entries, answer.zone)
     else:
-        show(found, chosen, entries if ledger else None, limit)
-    note = found.note or ("" if chosen else f"none of {many(len(found.report.sessions), 'session')} is like that")
+        print_sessions(sessions, answer.zone, request.limit)
+    note = answer.note or ("" if sessions else f"none of {many(len(answer.report.sessions), 'session')} is like that")
     if note:
-        sys.stdout.flush()
-        print(f"assay: {safe(note)}", file=sys.stderr)
+        print_note(note)
 
 
-def entries_of(chosen: Sequence[Session], ledger: Sequence[Entry]) -> list[Entry]:
+def select_sessions(request: SessionsRequest, sessions: Sequence[Session]) -> list[Session]:
+    """Those of the sessions that `--crushed` and `--intent` leave."""
+    return [
+        session
+        for session in sessions
+        if (request.crushed is None or session.crushed is request.crushed)
+        and (request.intent is None or session.intent == request.intent)
+    ]
+
+
+def select_entries(sessions: Sequence[Session], ledger: Sequence[Entry]) -> list[Entry]:
     """What the ledger says of these sessions, and of those that were joined to them."""
-    ids = {one.id for one in chosen} | {join.id for one in chosen for join in one.merged_from}
-    return [one for one in ledger if one.session in ids]
+    ids = {session.id for session in sessions} | {join.id for session in sessions for join in session.merged_from}
+    return [entry for entry in ledger if entry.session in ids]
 
 
-def show(found: Answer, chosen: Sequence[Session], entries: Sequence[Entry] | None, limit: int | None) -> None:
-    """The table of sessions, or that of the ledger."""
+def print_ledger(entries: Sequence[Entry], zone: tzinfo) -> None:
+    """Print where sessions begin and were joined."""
+    let_pipe_close()
     console = Console()
-    if entries is not None:
-        console.print(listing.ledger(entries, found.zone, console.width))
-    elif chosen:
-        fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
-        most = fitting if limit is None else limit
-        shown = chosen[-most:] if most else chosen
-        console.print(listing.sessions(shown, found.zone, console.width, listing.id_length(chosen)))
-        counted = [one.crushed for one in chosen if one.crushed is not None]
-        counts = f"{many(len(chosen), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
-        earlier = len(chosen) - len(shown)
-        hint = f"; {earlier} earlier ones with --limit 0" if earlier else ""
-        console.print(Text(f"\n{counts}{hint}; `assay show ID` says why", "dim"))
+    console.print(listing.ledger(entries, zone, console.width))
+
+
+def print_sessions(sessions: Sequence[Session], zone: tzinfo, limit: int | None) -> None:
+    """Print the table of sessions: as many as asked for, else as a terminal can show."""
+    let_pipe_close()
+    console = Console()
+    if not sessions:
+        return
+    fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
+    most = fitting if limit is None else limit
+    shown = sessions[-most:] if most else sessions
+    console.print(listing.sessions(shown, zone, console.width, listing.id_length(sessions)))
+    counted = [session.crushed for session in sessions if session.crushed is not None]
+    counts = f"{many(len(sessions), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
+    earlier = len(sessions) - len(shown)
+    hint = f"; {earlier} earlier ones with --limit 0" if earlier else ""
+    console.print(Text(f"\n{counts}{hint}; `assay show ID` says why", "dim"))

@@ -1,7 +1,6 @@
 """`assay show`: one session with its evidence, or one stream, turn by turn."""
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Annotated
@@ -12,8 +11,10 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, StorePath, bar, leave_quietly
-from assay.cli.wanted import AsOf, Given, Repo, as_reported
+from assay.cli.options import AsJson, AsOf, Repo, StorePath, options, read_overrides
+from assay.cli.output import let_pipe_close, print_json
+from assay.cli.progress import ProgressBar
+from assay.cli.settings import load_last_config
 from assay.config import Config, zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
@@ -43,31 +44,38 @@ Id = Annotated[
 ]
 
 
-def command(id: Id, repo: Repo = None, as_of: AsOf = None, as_json: AsJson = False, store: StorePath = None) -> None:
+class ShowRequest(Struct, frozen=True, kw_only=True):
+    """What `assay show` takes."""
+
+    id: Id
+    repo: Repo = None
+    as_of: AsOf = None
+    as_json: AsJson = False
+    store: StorePath = None
+
+
+@options(ShowRequest)
+def command(request: ShowRequest) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
-    config = as_reported(Given(repo=repo, as_of=as_of, store=store))
-    url = pick_store_url(config.store, os.environ)
-    opened = open_existing_store(url)
-    try:
-        show_in(opened, config, id, as_json)
-    finally:
-        opened.close()
+    config = load_last_config(**read_overrides(request))
+    with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
+        print_by_id(store, config, request.id, as_json=request.as_json)
 
 
-def show_in(store: Store, config: Config, prefix: str, as_json: bool) -> None:
-    """Show what an id stands for in a store."""
+def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool) -> None:
+    """Print the session or stream of a store whose id begins so."""
     with open_run(store, config) as run:
-        with bar("judging") as progress:
-            run.bring_up_to_date(progress)
+        with ProgressBar("judging") as bar:
+            run.bring_up_to_date(bar.show)
         linked = run.linked()
-        found = the_one(Called(linked=linked, streams=found_streams(store, prefix, run)), prefix, run)
+        found = find_by_id(Candidates(linked=linked, streams=find_streams(store, prefix, run)), prefix, run)
         if isinstance(found, Summary):
-            show_stream(store, config, found, sessions_in(run, found, linked), as_json)
+            print_stream(store, config, found, list_sessions_in(run, found, linked), as_json=as_json)
         else:
-            show_session(store, config, found, as_json)
+            print_session(store, config, found, as_json=as_json)
 
 
-def found_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
+def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
     """Streams whose id begins so, as they may be seen."""
     with closing(Pool(1)) as pool:
         establish_facts(store, pool, None, prefix)
@@ -76,15 +84,15 @@ def found_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
     ]
 
 
-class Called(Struct, frozen=True, kw_only=True):
+class Candidates(Struct, frozen=True, kw_only=True):
     """All sessions, and the streams whose id begins as given."""
 
     linked: Sequence[Linked]
     streams: Sequence[Summary]
 
 
-def the_one(there: Called, prefix: str, run: ScoringRun) -> Session | Summary:
-    """The session or stream whose id begins so; none or several are told."""
+def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Summary:
+    """The session or stream whose id begins so; none or several are refused."""
     linked = [one for one in there.linked if any(part.id.startswith(prefix) for part in one.segments)]
     exact = [one for one in linked if any(part.id == prefix for part in one.segments)]
     streams = [one for one in there.streams if one.id == prefix]
@@ -95,12 +103,12 @@ def the_one(there: Called, prefix: str, run: ScoringRun) -> Session | Summary:
             f"no session or stream begins with {one_line(prefix, 60)!r}; `assay sessions` and `assay streams` list them"
         )
     if len(exact) + len(streams) > 1:
-        raise several(prefix, run.followed(exact[:MOST], there.linked)[0], streams, len(exact))
+        raise build_ambiguity_error(prefix, run.followed(exact[:MOST], there.linked)[0], streams, len(exact))
     return streams[0] if streams else run.followed(exact, there.linked)[0][0]
 
 
-def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
-    """That an id says too little, and what it may mean."""
+def build_ambiguity_error(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
+    """The error that an id says too little, with what it may mean."""
     names = [f"session {one.id}  {one_line(one.title, 60)}" for one in sessions]
     names += [f"stream  {one.id}  {one_line(one.title, 60)}" for one in streams]
     listed = "\n  ".join(names[:MOST])
@@ -108,38 +116,38 @@ def several(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary]
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
 
 
-def sessions_in(run: ScoringRun, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
+def list_sessions_in(run: ScoringRun, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
     there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
-    return [with_crush(one) for one in run.followed(there, linked)[0]]
+    return [update_crushed(one) for one in run.followed(there, linked)[0]]
 
 
-def with_crush(session: Session) -> Session:
-    """Whether it crushed, by what is known now: rework may have turned since it was judged."""
+def update_crushed(session: Session) -> Session:
+    """A session that says whether it crushed by what is known now: rework may have turned since it was judged."""
     return replace(session, crushed=has_crushed(session))
 
 
-def show_session(store: Store, config: Config, session: Session, as_json: bool) -> None:
+def print_session(store: Store, config: Config, session: Session, *, as_json: bool) -> None:
     turns = read_turns(store, config, session)
-    session = with_crush(session)
-    leave_quietly()
+    session = update_crushed(session)
     if as_json:
-        sys.stdout.buffer.write(machine.session_detail(session, turns) + b"\n")
+        print_json(machine.session_detail(session, turns))
     else:
+        let_pipe_close()
         Console().print(one_session.report(session, turns, zone(config)))
 
 
-def show_stream(store: Store, config: Config, one: Summary, sessions: Sequence[Session], as_json: bool) -> None:
+def print_stream(store: Store, config: Config, summary: Summary, sessions: Sequence[Session], *, as_json: bool) -> None:
     whole = privacy.redact_stream(
-        store.transcripts.load_stream(one.agent, one.id), privacy.build_rules(config, pick_report_time(config))
+        store.transcripts.load_stream(summary.agent, summary.id), privacy.build_rules(config, pick_report_time(config))
     ).stream
-    leave_quietly()
     if as_json:
-        sys.stdout.buffer.write(machine.detail(one, whole, [found.id for found in sessions]) + b"\n")
+        print_json(machine.detail(summary, whole, [session.id for session in sessions]))
         return
+    let_pipe_close()
     console = Console()
-    console.print(terminal.stream(one, whole))
+    console.print(terminal.stream(summary, whole))
     if sessions:
         console.print(Text("Sessions in it", "bold"))
         console.print(listing.sessions(sessions, zone(config), console.width))

@@ -1,13 +1,16 @@
 """`assay streams`: the conversations that were found, with their facts."""
 
-import sys
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.shared import AsJson, Jobs, Paths, StorePath, leave_quietly, scanned, settings
+from assay.cli.options import AsJson, Jobs, Paths, StorePath, options, read_overrides
+from assay.cli.output import let_pipe_close, print_json
+from assay.cli.progress import open_transcripts
+from assay.cli.settings import load_settings
 from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
@@ -26,33 +29,39 @@ Project = Annotated[
 EXAMPLE = "Example: `assay streams --since 7d --project .`"
 
 
-def command(
-    paths: Paths = None,
-    since: Since = None,
-    until: Until = None,
-    project_: Project = None,
-    as_json: AsJson = False,
-    store: StorePath = None,
-    jobs: Jobs = 0,
-) -> None:
+class StreamsRequest(Struct, frozen=True, kw_only=True):
+    """What `assay streams` takes."""
+
+    paths: Paths = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
+@options(StreamsRequest)
+def command(request: StreamsRequest) -> None:
     """List conversations with what can be established about them without asking any model."""
-    chosen = (parse_time(since, "--since"), parse_time(until, "--until"), parse_project(project_))
-    config = settings(store=store)
+    selection = (
+        parse_time(request.since, "--since"),
+        parse_time(request.until, "--until"),
+        parse_project(request.project),
+    )
+    config = load_settings(**read_overrides(request))
     rules = privacy.build_rules(config, pick_report_time(config))
-    with scanned(paths, config, jobs, with_facts=True) as found:
-        leave_quietly()
-        listed = [
-            privacy.redact_summary(one, rules)
-            for one in found.store.transcripts.list_streams(found.changes.roots, *chosen)
-        ]
-        if as_json:
-            sys.stdout.buffer.write(as_bytes(found, listed, rules) + b"\n")
+    with open_transcripts(request.paths, config, request.jobs, with_facts=True) as found:
+        streams = found.store.transcripts.list_streams(found.changes.roots, *selection)
+        summaries = [privacy.redact_summary(stream, rules) for stream in streams]
+        if request.as_json:
+            print_json(encode_streams(found, summaries, rules))
         else:
-            show(found, listed, rules)
+            print_streams(found, summaries, rules)
 
 
-def as_bytes(found: Transcripts, listed: list[Summary], rules: privacy.PrivacyRules) -> bytes:
-    """The JSON."""
+def encode_streams(found: Transcripts, summaries: list[Summary], rules: privacy.PrivacyRules) -> bytes:
+    """The streams as JSON, with what was read and what was skipped."""
     files = [row for row in found.store.transcripts.list_tallies(found.changes.roots) if not row.is_gone]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
@@ -75,13 +84,13 @@ def as_bytes(found: Transcripts, listed: list[Summary], rules: privacy.PrivacyRu
                 changed=found.changes.changed,
                 gone=found.changes.gone,
             ),
-            streams=[machine.stream_view(one) for one in listed],
+            streams=[machine.stream_view(one) for one in summaries],
         )
     )
 
 
-def nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
-    """Why there is nothing to list."""
+def explain_nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
+    """Why there is no stream to list."""
     there = len(found.store.transcripts.list_streams(found.changes.roots))
     if there:
         return f"none of {many(there, 'stream')} fits --since, --until and --project"
@@ -96,13 +105,14 @@ def nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
-def show(found: Transcripts, listed: list[Summary], rules: privacy.PrivacyRules) -> None:
-    """The table."""
+def print_streams(found: Transcripts, summaries: list[Summary], rules: privacy.PrivacyRules) -> None:
+    """Print the table of streams."""
+    let_pipe_close()
     console = Console()
-    if not listed:
-        console.print(Text(nothing(found, rules)))
+    if not summaries:
+        console.print(Text(explain_nothing(found, rules)))
         return
-    console.print(terminal.streams(listed, console.width))
+    console.print(terminal.streams(summaries, console.width))
     files = f"{many(found.changes.files, 'file')}, {found.changes.new} new, {found.changes.changed} changed"
-    console.print(Text(f"\n{many(len(listed), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
+    console.print(Text(f"\n{many(len(summaries), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
     terminal.doubts(console, found.store.transcripts.list_skips(found.changes.roots), found.changes.unreadable)

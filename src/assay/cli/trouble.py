@@ -5,7 +5,7 @@ import traceback
 from datetime import UTC, datetime
 from types import TracebackType
 
-from assay.cli.shared import settings
+from assay.cli.settings import load_settings
 from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError
 from assay.pipeline import privacy
@@ -17,7 +17,7 @@ STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenan
 
 def report_error(message: str) -> None:
     """Print an error of the person's in one line."""
-    print(f"assay: {safe(Redactor(redaction_of(load_settings(Config()))).text(message))}", file=sys.stderr)
+    print(f"assay: {safe(Redactor(build_redaction(load_settings_or(Config()))).text(message))}", file=sys.stderr)
 
 
 def report_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -25,22 +25,22 @@ def report_crash(kind: type[BaseException], error: BaseException, trace: Traceba
 
     Where somebody's words are withheld, nobody can tell whose a message quotes: there it is left out.
     """
-    config = load_settings(STRICTEST)
+    config = load_settings_or(STRICTEST)
     if any(one.opt_out or one.retention_days is not None for one in config.tenants.values()):
         lines = [*traceback.format_tb(trace), f"{kind.__qualname__}: (its message may quote words that are withheld)\n"]
     else:
         lines = traceback.format_exception(kind, error, trace)
-    print(safe(Redactor(redaction_of(config)).text("".join(lines))), file=sys.stderr, end="")
+    print(safe(Redactor(build_redaction(config)).text("".join(lines))), file=sys.stderr, end="")
 
 
-def load_settings(otherwise: Config) -> Config:
+def load_settings_or(otherwise: Config) -> Config:
     """The settings that hold, if they can be read."""
     try:
-        return settings()
+        return load_settings()
     except AssayError:
         return otherwise
 
 
-def redaction_of(config: Config) -> Options:
+def build_redaction(config: Config) -> Options:
     """What is redacted under these settings."""
     return privacy.build_rules(config, datetime.now(UTC)).options

@@ -1,6 +1,8 @@
-"""`-o FILE`: a report in a file, in the format that its ending names."""
+"""Where answers go: JSON to stdout, and with `-o FILE` a report to a file, in the format that its ending names."""
 
 import os
+import signal
+import sys
 from collections.abc import Callable, Collection
 from datetime import tzinfo
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 from assay.errors import BadInput
 from assay.files import write_atomically
 from assay.reports import markdown, table
-from assay.reports.safe import encoded
+from assay.reports.safe import encoded, safe
 from assay.scores.report import Report
 
 Output = Annotated[
@@ -26,8 +28,8 @@ FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
 }
 
 
-def checked(path: Path | None, formats: Collection[str] = FORMATS) -> Path | None:
-    """The file, if it can be written to; told before anything is judged."""
+def check_target(path: Path | None, formats: Collection[str] = FORMATS) -> Path | None:
+    """The file of `-o`, if it can be written to; refused before anything is judged."""
     if path is None:
         return None
     if path.suffix.lower() not in formats:
@@ -47,14 +49,37 @@ def checked(path: Path | None, formats: Collection[str] = FORMATS) -> Path | Non
     return target
 
 
-def save(report: Report, zone: tzinfo, target: Path) -> None:
-    """Write a report."""
-    write(FORMATS[target.suffix.lower()](report, zone), target)
+def write_report(report: Report, zone: tzinfo, target: Path) -> None:
+    """Write a report to the file of `-o`."""
+    write_target(FORMATS[target.suffix.lower()](report, zone), target)
 
 
-def write(content: bytes, target: Path) -> None:
+def write_target(content: bytes, target: Path) -> None:
     """Write the file whole or not at all; the mode of one that was there holds."""
     try:
         write_atomically(target, content, target.stat().st_mode & 0o777 if target.is_file() else 0o666)
     except OSError as error:
         raise BadInput(f"-o {target}: can't be written: {error.strerror or error}") from None
+
+
+def print_written(target: Path) -> None:
+    """Print on stderr that a file was written."""
+    print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
+
+
+def print_note(note: str) -> None:
+    """Print a line on stderr, behind all that was printed before."""
+    sys.stdout.flush()
+    print(f"assay: {safe(note)}", file=sys.stderr)
+
+
+def print_json(content: bytes) -> None:
+    """Print an encoded answer for machines."""
+    let_pipe_close()
+    sys.stdout.buffer.write(content + b"\n")
+
+
+def let_pipe_close() -> None:
+    """Before printing: whoever reads may leave early, as `head` does."""
+    if hasattr(signal, "SIGPIPE") and sys.stdout is sys.__stdout__:  # not where somebody else runs us and listens
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)

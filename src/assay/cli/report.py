@@ -1,0 +1,131 @@
+"""From a request to a report: transcripts are read, sessions judged, and an empty selection is explained."""
+
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from assay.cli import streams
+from assay.cli.consent import Consent, open_allowed_models
+from assay.cli.progress import ProgressBar, open_transcripts
+from assay.cli.settings import save_last_report
+from assay.config import Config, zone
+from assay.errors import BadInput
+from assay.llm import Question
+from assay.pipeline import privacy
+from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
+from assay.pipeline.models import ModelAccess
+from assay.pipeline.pool import ignore_progress
+from assay.pipeline.score import Transcripts, open_run, score_run
+from assay.pipeline.scoring_run import Selection
+from assay.reports import terminal
+from assay.reports.safe import many, one_line
+from assay.reports.words import listed, places
+from assay.scores.report import Report
+
+
+class SelectionRequest(Protocol):
+    """The options that select sessions."""
+
+    @property
+    def since(self) -> str | None: ...
+    @property
+    def until(self) -> str | None: ...
+    @property
+    def project(self) -> str | None: ...
+
+
+class ReportRequest(SelectionRequest, Protocol):
+    """The options that every command with a report has."""
+
+    @property
+    def paths(self) -> Sequence[Path] | None: ...
+    @property
+    def jobs(self) -> int: ...
+
+
+class ReportAnswer(Struct, frozen=True, kw_only=True):
+    """A report, the time zone it is printed in, and a note where it is empty."""
+
+    report: Report
+    zone: tzinfo
+    note: str = ""
+
+
+def answer_request(
+    request: ReportRequest, config: Config, consent: Consent | None = None, *, remembers: bool = False
+) -> ReportAnswer:
+    """Read what is new, judge what is new, and report; without consent no model is asked anything new.
+
+    Of a report that is remembered, the next one tells what changed since.
+    """
+    here = zone(config)
+    selection = build_selection(request, config)
+    with open_transcripts(request.paths, config, request.jobs) as transcripts:
+        score = partial(score_transcripts, transcripts, config, jobs=request.jobs)
+        report = score(selection, consent=consent, remembers=remembers)
+        if report.sessions:
+            return ReportAnswer(report=report, zone=here)
+        everything = score(Selection()) if selection != Selection() else report
+        if not everything.sessions:
+            raise BadInput(streams.explain_nothing(transcripts, privacy.build_rules(config, pick_report_time(config))))
+        return ReportAnswer(report=report, zone=here, note=explain_empty_selection(request, everything, here))
+
+
+def build_selection(request: SelectionRequest, config: Config) -> Selection:
+    """Which sessions a request selects, made exact."""
+    here = zone(config)
+    selection = Selection(
+        since=parse_time(request.since, "--since", here),
+        until=parse_time(request.until, "--until", here),
+        project=parse_project(request.project),
+    )
+    if selection.since and selection.until and selection.since >= selection.until:
+        raise BadInput(f"--since {request.since} is not before --until {request.until}; nothing can lie between them")
+    return selection
+
+
+def score_transcripts(
+    transcripts: Transcripts,
+    config: Config,
+    selection: Selection,
+    *,
+    jobs: int,
+    consent: Consent | None = None,
+    remembers: bool = False,
+) -> Report:
+    """The report on the sessions that are selected."""
+    open_one = partial(open_run, transcripts.store, config, transcripts.changes.roots, selection=selection, jobs=jobs)
+
+    def list_questions(desk: ModelAccess) -> Iterator[Question]:
+        with open_one(models=desk) as run:
+            yield from (one.question for one in run.rehearsed())
+
+    with (
+        open_allowed_models(transcripts.store, config, consent, list_questions) as models,
+        ProgressBar("judging") as bar,
+    ):
+        watch = ignore_progress if models.asker else bar.show
+        with open_one(models=models) as run:
+            report = score_run(run, transcripts.changes.unreadable, watch, remembers=remembers).report
+    if remembers:
+        save_last_report(transcripts.store, config, report.judge.model)
+    return report
+
+
+def explain_empty_selection(request: SelectionRequest, everything: Report, here: tzinfo) -> str:
+    """That a selection leaves nothing, and what there would have been without it."""
+    given = {"--since": request.since, "--until": request.until, "--project": request.project}
+    options = " ".join(f"{option} {one_line(value, 60)}" for option, value in given.items() if value)
+    began = [session.started_at for session in everything.sessions if session.started_at]
+    note = f"none of {many(len(everything.sessions), 'session')} fits {options}"
+    if began and (request.since or request.until):
+        first, last = terminal.moment(min(began), here), terminal.moment(max(began), here)
+        note += f"; the first one began {first}, the last {last}"
+    if request.project:
+        names = sorted(set(places(session.project for session in everything.sessions).values()))
+        note += f"; projects: {one_line(listed(names, 6), 200)}"
+    return note
