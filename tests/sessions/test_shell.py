@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sessions.shell import commit_ids, conclude, read
-from assay.sessions.shell.reading import read_anew
+from assay.sessions.shell import conclude_runs, find_commit_ids, read_command
+from assay.sessions.shell.runs import read_uncached
 from assay.types import Run
 from tests.sessions.shell_commands import BASH, POWERSHELL
 from tests.tables import each_row
@@ -25,14 +25,14 @@ def paths(runs: Sequence[Run]) -> list[str]:
 
 @each_row("row", BASH, ids=lambda row: row[0][:60])
 def test_a_bash_command_is_what_the_table_says(row: tuple[Any, ...]) -> None:
-    runs = read(row[0])
+    runs = read_command(row[0])
     assert " ".join(map(shown, runs)) == row[1]
     assert len(row) < 3 or paths(runs) == row[2]
 
 
 @each_row("row", POWERSHELL, ids=lambda row: row[0][:60])
 def test_a_powershell_command_is_what_the_table_says(row: tuple[Any, ...]) -> None:
-    runs = read(row[0], "powershell")
+    runs = read_command(row[0], "powershell")
     assert " ".join(map(shown, runs)) == row[1]
     assert len(row) < 3 or paths(runs) == row[2]
 
@@ -83,7 +83,7 @@ TOLD = [
 
 @each_row(("command", "told"), TOLD)
 def test_the_exit_code_speaks_only_for_whom_it_can(command: str, told: str) -> None:
-    assert " ".join(run.told_by for run in read(command) if run.purpose) == told
+    assert " ".join(run.told_by for run in read_command(command) if run.purpose) == told
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_the_exit_code_speaks_only_for_whom_it_can(command: str, told: str) -> N
     ],
 )
 def test_powershell_hands_statuses_on_in_its_own_way(command: str, told: str) -> None:
-    assert " ".join(run.told_by for run in read(command, "powershell") if run.purpose) == told
+    assert " ".join(run.told_by for run in read_command(command, "powershell") if run.purpose) == told
 
 
 CONCLUDED = [
@@ -204,13 +204,13 @@ CONCLUDED = [
 def test_a_run_is_concluded_from_what_can_be_known(
     command: str, code: int | None, failed: bool, output: str, outcome: str | None
 ) -> None:
-    concluded = conclude(read(command), code, failed, output)
+    concluded = conclude_runs(read_command(command), code, failed, output)
     assert " ".join(str(run.outcome) for run in concluded if run.purpose) == str(outcome)
 
 
 def test_runs_without_a_purpose_have_no_outcome() -> None:
-    runs = read("ls && cat a")
-    assert conclude(runs, 0, failed=False, output="") == runs
+    runs = read_command("ls && cat a")
+    assert conclude_runs(runs, 0, failed=False, output="") == runs
 
 
 @each_row(
@@ -232,7 +232,7 @@ def test_runs_without_a_purpose_have_no_outcome() -> None:
     ],
 )
 def test_commit_ids_come_from_git_s_own_lines(output: str, ids: tuple[str, ...]) -> None:
-    assert commit_ids(output) == ids
+    assert find_commit_ids(output) == ids
 
 
 PIECES = st.sampled_from([
@@ -243,13 +243,13 @@ PIECES = st.sampled_from([
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=25).map(" ".join)), st.sampled_from(["bash", "powershell"]))
 def test_any_text_is_read_without_raising_and_always_alike(text: str, dialect: Any) -> None:
-    assert read(text, dialect) == read_anew(text, dialect)
+    assert read_command(text, dialect) == read_uncached(text, dialect)
 
 
 @given(st.lists(PIECES, max_size=25).map(" ".join), st.text(), st.sampled_from([None, 0, 1]), st.booleans())
 def test_any_output_is_concluded_without_raising(text: str, output: str, code: int | None, failed: bool) -> None:
-    runs = read(text)
-    assert len(conclude(runs, code, failed, output)) == len(runs)
+    runs = read_command(text)
+    assert len(conclude_runs(runs, code, failed, output)) == len(runs)
 
 
 HOSTILE = [
@@ -275,17 +275,19 @@ HOSTILE = [
 @each_row("piece", HOSTILE)
 def test_a_megabyte_of_nonsense_takes_no_more_than_seconds(piece: str) -> None:
     began = time.process_time()
-    read(piece * (1_000_000 // len(piece)))
+    read_command(piece * (1_000_000 // len(piece)))
     assert time.process_time() - began < 8
 
 
 def test_a_long_document_does_not_hide_what_follows_it() -> None:
     command = "cat > a.py <<'EOF'\n" + "x = 1\n" * 30_000 + "EOF\ngit add a.py && git commit -m x"
-    assert [shown(run) for run in read(command)] == ["cat!", "git!", "git:commit!"]
+    assert [shown(run) for run in read_command(command)] == ["cat!", "git!", "git:commit!"]
 
 
 @each_row("piece", ["1 failed ", "x", "0 tests, ", "\n", "1 error\n", "[a] ", "error: \n", "\x1b[31m"])
 def test_a_megabyte_of_output_is_concluded_within_seconds(piece: str) -> None:
     began = time.process_time()
-    conclude(read("npm test | tail; npm run lint | tail; make | tail"), 0, failed=False, output=piece * 200_000)
+    conclude_runs(
+        read_command("npm test | tail; npm run lint | tail; make | tail"), 0, failed=False, output=piece * 200_000
+    )
     assert time.process_time() - began < 8

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.sessions.shell import bash, plain
+from assay.sessions.shell import bash
 from tests.sessions.shell_commands import BASH
 from tests.tables import each_row
 
@@ -14,11 +14,11 @@ PIECES = st.sampled_from(
 
 
 def told(command: str) -> tuple[object, object]:
-    return plain.simples(command), bash.parsed(command)
+    return bash.parse_plain(command), bash.parse_bash_tree(command)
 
 
 def test_many_commands_need_no_tree():
-    assert sum(plain.simples(row[0]) is not None for row in BASH) > len(BASH) / 3
+    assert sum(bash.parse_plain(row[0]) is not None for row in BASH) > len(BASH) / 3
 
 
 @each_row("row", BASH, ids=lambda row: row[0][:40])
@@ -56,4 +56,4 @@ def test_any_mixture_is_read_as_the_tree_has_it_or_left_to_it(command):
     ],
 )
 def test_what_is_more_than_plain_is_left_to_the_tree(command):
-    assert plain.simples(command) is None
+    assert bash.parse_plain(command) is None

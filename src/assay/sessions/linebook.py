@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from assay.sessions.calls import ENDED, all_calls, is_mutating, made_edits
 from assay.sessions.paths import absolute
-from assay.sessions.shell import said_for
+from assay.sessions.shell import list_commands_for
 from assay.types import Call, Purpose, Turn, Written
 from assay.types.lines import SIZE
 
@@ -149,7 +149,7 @@ def undone(turns: Iterable[Turn]) -> tuple[str, ...]:
         command
         for call in all_calls(turns)
         if call.status in ENDED and any(run.purpose in UNDOING and run.outcome != "failed" for run in call.runs)
-        for command in said_for(call.command, call.dialect, UNDOING)
+        for command in list_commands_for(call.command, call.dialect, UNDOING)
     )
 
 

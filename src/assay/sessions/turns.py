@@ -207,7 +207,7 @@ class Builder:
         draft = self.open(call.at)
         self.calls[call.id] = (len(self.drafts) - 1, len(draft.calls))
         if call.command:
-            runs = shell.read(call.command, call.dialect)
+            runs = shell.read_command(call.command, call.dialect)
             call = replace(call, command=clip(call.command, *COMMAND), runs=runs)
         if len(call.target) > TARGET_MOST:
             call = replace(call, target=clip(call.target, *TARGET))
@@ -297,10 +297,10 @@ def ended(call: Call, result: Result) -> Call:
     keep = FAILED if has_failed else KEPT.get(call.kind, FINE)
     runs, commits = call.runs, call.commits
     if runs and result.status in ENDED and any(run.purpose for run in runs):
-        runs = shell.conclude(runs, code, has_failed, result.output)
+        runs = shell.conclude_runs(runs, code, has_failed, result.output)
         keep = FAILED if has_failed or any(run.outcome == "failed" for run in runs) else CHECKED
     if any(run.program in COMMITTERS and run.mutates for run in runs):
-        commits = shell.commit_ids(result.output) or commits
+        commits = shell.find_commit_ids(result.output) or commits
     if result.commit and not any(one.startswith(result.commit[:7]) for one in commits):
         commits = (*commits, result.commit)
     return replace(

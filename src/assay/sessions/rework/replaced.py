@@ -15,7 +15,7 @@ from assay.config import Rework
 from assay.sessions.linebook import each
 from assay.sessions.linking import moment
 from assay.sessions.paths import absolute
-from assay.sessions.shell import read
+from assay.sessions.shell import read_command
 from assay.types import Reworked, Written
 
 SHORTEST_ID = 7
@@ -157,7 +157,7 @@ def undos(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
 
 def reverted(command: str, made: Mapping[str, Sequence[tuple[str, Work]]]) -> Iterator[tuple[Work, str]]:
     """Whose commits a command takes back, named by their ids."""
-    purposes = {run.purpose for run in read(command)}
+    purposes = {run.purpose for run in read_command(command)}
     if not purposes & {"revert", "reset"}:
         return
     for named, before in COMMIT.findall(command):
@@ -174,7 +174,7 @@ def restored(command: str, later: Work, writers: Writers) -> list[tuple[Work, in
     are taken to hold lines that nobody had committed.
     """
     words = command.split()
-    runs = [run for run in read(command) if run.purpose in ("restore", "reset")]
+    runs = [run for run in read_command(command) if run.purpose in ("restore", "reset")]
     if not runs or not later.project or "--staged" in words:
         return []
     is_all = any(run.purpose == "reset" for run in runs) and stays(words)

@@ -1,13 +1,18 @@
-"""Simple commands of a PowerShell text, in order of appearance, read off its syntax tree."""
+"""PowerShell: simple commands of a text, read off its syntax tree, and what cmdlets write."""
 
 import re
+import tomllib
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 import tree_sitter_powershell
+from msgspec import Struct
 from tree_sitter import Language, Node, Parser
 
-from assay.sessions.shell.simple import Simple, chain, weaken
+from assay.sessions.shell.commands import SimpleCommand, chain_ranges, is_option, weaken_range
+from assay.sessions.shell.rules import NO_EFFECT, Effect, to_effect
 
 MAX_DEPTH: Final = 250
 MAX_FOUND: Final = 1_000
@@ -23,14 +28,21 @@ _FAILS = re.compile(r"\$LASTEXITCODE\s*-(?:ne|gt)\s*0|-not\s*\$\?|!\s*\$\?", re.
 _LEAVES = re.compile(r"\b(?:exit|throw|return)\b", re.IGNORECASE)
 _LONE_DASHES = re.compile(r"(?<=\s)--(?=\s)")
 _PRINTERS = frozenset({"echo", "write-host", "write-output"})
+_SWITCHES = frozenset({
+    "-recurse", "-force", "-verbose", "-whatif", "-confirm", "-append", "-noclobber", "-passthru", "-nonewline",
+    "-usebasicparsing", "-asjob", "-notypeinformation", "-container", "-directory", "-file", "-confirm:$false",
+    "-recurse:$true", "-skipcertificatecheck",
+})  # fmt: skip
+_SENDS = frozenset({"post", "put", "patch", "delete"})
+_ALIASED = frozenset({"curl", "wget"})
 
 
 @cache
-def _parser() -> Parser:
+def _build_parser() -> Parser:
     return Parser(Language(tree_sitter_powershell.language()))
 
 
-def _text(node: Node) -> str:
+def _read_text(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
@@ -44,15 +56,15 @@ def _unquote(text: str) -> str:
     return text
 
 
-class _Walk:
+class _PowershellWalk:
     """One pass over one tree; `found` grows in the order of the text."""
 
     def __init__(self) -> None:
-        self.found: list[Simple] = []
+        self.found: list[SimpleCommand] = []
         self.depth = 0
         self.last = -1
 
-    def node(self, node: Node) -> None:
+    def read_node(self, node: Node) -> None:
         """Read a node and weaken what the exit code says of its parts."""
         kind = node.type
         if self.depth > MAX_DEPTH or kind == "comment" or len(self.found) >= MAX_FOUND:
@@ -60,34 +72,34 @@ class _Walk:
         self.depth += 1
         start = len(self.found)
         if kind == "command":
-            self.command(node.children)
+            self.read_command(node.children)
         elif kind in ("statement_list", "program", "ERROR"):
-            self.sequence(node)
+            self.read_sequence(node)
         elif kind == "pipeline_chain":
-            self.piped(node)
+            self.read_pipe(node)
         elif kind == "pipeline":
-            self.chained(node)
+            self.read_chain(node)
         elif kind == "flow_control_statement":
-            self.flow(node)
+            self.read_flow_control(node)
         else:
             for child in node.children:
-                self.node(child)
+                self.read_node(child)
         if kind in _BLOCKS:
-            weaken(self.found, start, len(self.found), "output")
+            weaken_range(self.found, start, len(self.found), "output")
         self.depth -= 1
 
-    def command(self, children: list[Node]) -> None:
-        """A command: name, arguments, redirections; blocks among the arguments are read after it."""
-        simple = Simple(words=[], writes=[])
+    def read_command(self, children: list[Node]) -> None:
+        """Read a command: name, arguments, redirections; blocks among the arguments are read after it."""
+        simple = SimpleCommand(words=[], writes=[])
         nested: list[Node] = []
         for child in children:
             kind = child.type
             if kind == "command_elements":
-                self.elements(child.children, simple, nested)
+                self.read_elements(child.children, simple, nested)
             elif kind in ("command_name", "command_name_expr"):
-                simple.words.append(_unquote(_text(child)))
+                simple.words.append(_unquote(_read_text(child)))
             elif kind != "command_invokation_operator":
-                self.elements([child], simple, nested)
+                self.read_elements([child], simple, nested)
         if not simple.words:
             simple.words.append(">")
         head = simple.words[0].lower()
@@ -97,65 +109,65 @@ class _Walk:
         self.found.append(simple)
         for node in nested:
             start = len(self.found)
-            self.node(node)
-            weaken(self.found, start, len(self.found), "output")
+            self.read_node(node)
+            weaken_range(self.found, start, len(self.found), "output")
 
-    def elements(self, children: list[Node], simple: Simple, nested: list[Node]) -> None:
-        """Arguments and redirections of a command."""
+    def read_elements(self, children: list[Node], simple: SimpleCommand, nested: list[Node]) -> None:
+        """Read the arguments and redirections of a command."""
         for child in children:
             kind = child.type
             if kind == "command_argument_sep" or not child.is_named:
                 continue
-            text = _text(child)
+            text = _read_text(child)
             if kind == "redirection":
-                self.redirection(child, simple)
+                self.read_redirection(child, simple)
                 continue
             simple.words.append(_unquote(text))
             if "{" in text or "(" in text:
                 nested.append(child)
 
-    def redirection(self, node: Node, simple: Simple) -> None:
-        """`> file`, `2> file`; merging streams writes nothing."""
+    def read_redirection(self, node: Node, simple: SimpleCommand) -> None:
+        """Read `> file`, `2> file`; merging streams writes nothing."""
         for child in node.children:
             if child.type == "redirected_file_name":
-                target = _unquote(_text(child).strip())
+                target = _unquote(_read_text(child).strip())
                 if target.lower() != "$null":
                     simple.writes.append(target)
 
-    def piped(self, node: Node) -> None:
-        """`a | b`: the last part is heard."""
+    def read_pipe(self, node: Node) -> None:
+        """Read `a | b`: the last part is heard."""
         start = len(self.found)
         for child in node.children:
             if child.is_named:
                 middle = len(self.found)
-                self.node(child)
+                self.read_node(child)
                 if len(self.found) > middle:
-                    weaken(self.found, start, middle, "output")
+                    weaken_range(self.found, start, middle, "output")
 
-    def chained(self, node: Node) -> None:
-        """`a && b`, `a || b`: a flat row of parts with the operators between them."""
+    def read_chain(self, node: Node) -> None:
+        """Read `a && b`, `a || b`: a flat row of parts with the operators between them."""
         start, operator = len(self.found), ""
         for child in node.children:
             if child.type == "pipeline_chain_tail":
-                operator = _text(child)
+                operator = _read_text(child)
                 continue
             middle = len(self.found)
-            self.node(child)
+            self.read_node(child)
             if operator == "&&":
-                chain(self.found, start, middle, len(self.found))
+                chain_ranges(self.found, start, middle, len(self.found))
             elif operator == "||":
-                weaken(self.found, start, len(self.found), "output")
+                weaken_range(self.found, start, len(self.found), "output")
 
-    def flow(self, node: Node) -> None:
-        """`exit $LASTEXITCODE` hands the status on."""
-        text = _text(node)
-        simple = Simple(words=text.split()[:2] or ["exit"], writes=[])
+    def read_flow_control(self, node: Node) -> None:
+        """Read `exit $LASTEXITCODE` and the like, which hand a status on."""
+        text = _read_text(node)
+        simple = SimpleCommand(words=text.split()[:2] or ["exit"], writes=[])
         if simple.words[0].lower() == "exit" and _STATUS.search(text):
             simple.prints = self.last
         self.found.append(simple)
 
-    def sequence(self, node: Node) -> None:
-        """Statements after each other: the last is heard, and one whose status is checked and passed on."""
+    def read_sequence(self, node: Node) -> None:
+        """Read statements after each other: the last is heard, and one whose status is checked and passed on."""
         start, loose = len(self.found), list[Node]()
         for child in node.children:
             kind = child.type
@@ -169,41 +181,103 @@ class _Walk:
                 # A command that the grammar gave up on lies about in pieces.
                 loose.append(child)
                 continue
-            self.loose(loose)
+            self.read_loose_pieces(loose)
             middle = len(self.found)
-            text = _text(child) if kind == "if_statement" else ""
+            text = _read_text(child) if kind == "if_statement" else ""
             before = self.last
-            self.node(child)
+            self.read_node(child)
             if len(self.found) > middle:
                 self.last = middle
             if len(self.found) > middle > start:
-                self.follow(start, middle, before if _FAILS.search(text) and _LEAVES.search(text) else -1)
-        self.loose(loose)
+                self.weaken_before(start, middle, before if _FAILS.search(text) and _LEAVES.search(text) else -1)
+        self.read_loose_pieces(loose)
 
-    def loose(self, pieces: list[Node]) -> None:
+    def read_loose_pieces(self, pieces: list[Node]) -> None:
         """Read the pieces of a broken command as one."""
         if pieces:
-            self.command(pieces)
+            self.read_command(pieces)
             pieces.clear()
 
-    def follow(self, start: int, middle: int, guarded: int) -> None:
-        """Something follows what was found so far."""
+    def weaken_before(self, start: int, middle: int, guarded: int) -> None:
+        """Weaken what was found before a statement, save where its status is passed on."""
         found = self.found
         final = found[-1]
         answer = final.prints if final.words[0].lower() == "exit" else -1
         answer = guarded if guarded >= 0 else answer
-        kept = found[answer].told if start <= answer < middle else None
-        weaken(found, start, middle, "output")
+        kept = found[answer].told_by if start <= answer < middle else None
+        weaken_range(found, start, middle, "output")
         if kept is not None:
-            found[answer].told = kept
+            found[answer].told_by = kept
 
 
-def simples(text: str) -> list[Simple]:
+def parse_powershell(text: str) -> list[SimpleCommand]:
     """Every simple command of a PowerShell text."""
-    root = _parser().parse(text.encode("utf-8", "replace")).root_node
+    root = _build_parser().parse(text.encode("utf-8", "replace")).root_node
     if root.has_error and _LONE_DASHES.search(text):
         # The grammar knows no `--`, which git needs; quoted it means the same.
-        root = _parser().parse(_LONE_DASHES.sub("'--'", text).encode("utf-8", "replace")).root_node
-    walk = _Walk()
-    walk.node(root)
+        root = _build_parser().parse(_LONE_DASHES.sub("'--'", text).encode("utf-8", "replace")).root_node
+    walk = _PowershellWalk()
+    walk.read_node(root)
     return walk.found
+
+
+# --- cmdlets --------------------------------------------------------------------------------
+
+
+class _CmdletTable(Struct, frozen=True):
+    writes: dict[str, tuple[str, ...]]
+    changes: frozenset[str]
+    same: dict[str, str]
+
+
+@cache
+def _load_cmdlets() -> _CmdletTable:
+    document = tomllib.loads((Path(__file__).parent / "cmdlets.toml").read_text(encoding="utf-8"))
+    return _CmdletTable(
+        writes={name: tuple(parameters) for name, parameters in document["writes"].items()},
+        changes=frozenset(document["changes"]["names"].split()),
+        same={alias: name for name, aliases in document["same"].items() for alias in aliases.split()},
+    )
+
+
+def _parse_arguments(args: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Named and unnamed arguments; names in lower case, without the dash."""
+    named: dict[str, str] = {}
+    unnamed: list[str] = []
+    words: Iterator[str] = iter(args)
+    for word in words:
+        if not is_option(word):
+            unnamed.append(word)
+        elif ":" in word[1:-1] or word.lower() in _SWITCHES:
+            named[word[1:].partition(":")[0].lower()] = word.partition(":")[2]
+        else:
+            named[word[1:].lower()] = next(words, "")
+    return named, unnamed
+
+
+def judge_cmdlet(program: str, args: list[str]) -> Effect | None:
+    """The effect of a cmdlet or its alias; `None` for anything else."""
+    known = _load_cmdlets()
+    lower = program.lower()
+    name = known.same.get(lower, lower)
+    if name in known.changes:
+        return Effect(mutates=True)
+    parameters = known.writes.get(name)
+    if parameters is None or (lower in _ALIASED and any(word[:2] == "--" for word in args)):
+        return None
+    named, unnamed = _parse_arguments(args)
+    if "whatif" in named:
+        return NO_EFFECT
+    if name.startswith("invoke-"):
+        if named.get("method", "").lower() in _SENDS:
+            return Effect(mutates=True)
+        return to_effect([named["outfile"]]) if "outfile" in named else NO_EFFECT
+    return to_effect(_find_targets(parameters, named, unnamed))
+
+
+def _find_targets(parameters: tuple[str, ...], named: dict[str, str], unnamed: list[str]) -> list[str]:
+    found = next((named[parameter] for parameter in parameters if parameter in named), "")
+    if not found:
+        place = 1 if "#2" in parameters and "path" not in named and "literalpath" not in named else 0
+        found = unnamed[place] if len(unnamed) > place else ""
+    return [part.strip("\"' ") for part in found.split(",") if part.strip()]

@@ -1,4 +1,4 @@
-"""How runs went: by the exit code where it speaks for them, else by what their tools said."""
+"""How runs went: by the exit code where it speaks for them, else by what their tools printed; and commits made."""
 
 import re
 import tomllib
@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from assay.sessions.shell.classify import STATUS_PRINTER
-from assay.sessions.shell.commits import commit_ids
+from assay.sessions.shell.runs import STATUS_PRINTER
 from assay.types import Outcome, Run
 
 # Summaries stand at the end; a test run's whole log is not worth searching.
@@ -32,53 +31,62 @@ _RUNNERS: Final = frozenset({
     "npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "mise", "turbo", "nx", "rake", "composer",
     "hatch", "poetry", "uv", "python", "python3", "node", "mvn", "gradle",
 })  # fmt: skip
+# `[main abc1234] message`, `[main (root-commit) abc1234] …`, `[detached HEAD abc1234] …`; the line after it is kept,
+# because an id of digits alone could as well be the number in a log line.
+_REPORT = re.compile(
+    r"^\[(?:detached HEAD|[^\s\[\]~^:?*\\]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\] \S[^\n]*(\n [^\n]*)?", re.MULTILINE
+)
+_MIXED = re.compile(r"(?=.*[0-9]).*[a-f]")
+_FOLLOWS = re.compile(r"\n (?:\d+ files? changed|Author: |Date: |Committer: )")
 
 
-class _Mark(NamedTuple):
+class _OutputMark(NamedTuple):
     by: frozenset[str]
     purposes: tuple[str, ...]
     pattern: re.Pattern[str]
     is_shared: bool
 
 
-class _Seen(NamedTuple):
-    """Marks found in an output: the last word, and whether they disagree."""
+class _MarkSummary(NamedTuple):
+    """Marks found in an output: the last outcome, and whether they disagree."""
 
     outcome: Outcome | None
     is_mixed: bool
 
 
 @cache
-def _marks() -> tuple[tuple[_Mark, ...], frozenset[str]]:
+def _load_marks() -> tuple[tuple[_OutputMark, ...], frozenset[str]]:
     document = tomllib.loads((Path(__file__).parent / "marks.toml").read_text(encoding="utf-8"))
-    marks: list[_Mark] = []
+    marks: list[_OutputMark] = []
     for entry in document["mark"]:
         kinds = "|".join(f"(?P<{kind}>{entry[kind]})" for kind in ("failed", "passed", "weak") if kind in entry)
         pattern = re.compile(rf"^(?:{kinds})$", re.MULTILINE)
-        marks.append(_Mark(frozenset(entry["by"].split()), tuple(entry["for"]), pattern, entry.get("shared", False)))
+        marks.append(
+            _OutputMark(frozenset(entry["by"].split()), tuple(entry["for"]), pattern, entry.get("shared", False))
+        )
     return tuple(marks), frozenset(name for mark in marks for name in mark.by)
 
 
-def _applies(mark: _Mark, run: Run, others: Sequence[Run]) -> bool:
-    """Can this mark only mean this run, as far as the other runs show?"""
+def _may_mean(mark: _OutputMark, run: Run, others: Sequence[Run]) -> bool:
+    """Whether a mark can only mean this run, as far as the other runs show."""
     if run.purpose not in mark.purposes or (mark.is_shared and any(other.program == run.program for other in others)):
         return False
     if run.program in mark.by:
         return True
-    if run.program not in _RUNNERS and run.program in _marks()[1]:
+    if run.program not in _RUNNERS and run.program in _load_marks()[1]:
         return False
     # A task runner speaks with the marks of the tools it runs, unless somebody else here is more likely to.
     first = mark.purposes[0]
     return not any(other.program in mark.by or other.purpose == first != run.purpose for other in others)
 
 
-def _reported(run: Run, others: Sequence[Run], output: str) -> _Seen:
+def _read_marks(run: Run, others: Sequence[Run], output: str) -> _MarkSummary:
     """What the output says of a run of this kind, among others with a purpose."""
     found: list[tuple[int, str]] = []
-    for mark in _marks()[0]:
-        if _applies(mark, run, others):
+    for mark in _load_marks()[0]:
+        if _may_mean(mark, run, others):
             found.extend((match.start(), match.lastgroup or "") for match in mark.pattern.finditer(output))
-    if run.purpose in ("commit", "revert") and commit_ids(output):
+    if run.purpose in ("commit", "revert") and find_commit_ids(output):
         found.append((len(output), "passed"))
     last: Outcome | None = None
     for _, kind in sorted(found):
@@ -86,22 +94,22 @@ def _reported(run: Run, others: Sequence[Run], output: str) -> _Seen:
             last = "failed" if kind == "failed" else "passed"
         elif last is None:
             last = "passed"
-    return _Seen(last, len({kind == "failed" for _, kind in found}) > 1)
+    return _MarkSummary(last, len({kind == "failed" for _, kind in found}) > 1)
 
 
-def _printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None:
-    """What `echo $?` after this run printed, if it is the last thing that did."""
+def _find_printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None:
+    """What `echo $?` after a run printed, if it is the last thing that did."""
     for later, run in enumerate(runs[at + 1 :], at + 1):
         if run.program == STATUS_PRINTER:
             if any(each.program == STATUS_PRINTER for each in runs[later + 1 :]):
                 return None
-            return _status_in(output, is_last=later == len(runs) - 1)
+            return _parse_status(output, is_last=later == len(runs) - 1)
         if run.purpose is not None:
             return None
     return None
 
 
-def _status_in(output: str, *, is_last: bool) -> Outcome | None:
+def _parse_status(output: str, *, is_last: bool) -> Outcome | None:
     lines = [line for line in output.rstrip().rsplit("\n", 30) if not line.startswith(_CLIENT_NOTE)]
     for line in reversed(lines[-1:] if is_last else lines):
         match = _STATUS_LINE.match(line.strip())
@@ -110,8 +118,8 @@ def _status_in(output: str, *, is_last: bool) -> Outcome | None:
     return None
 
 
-def conclude(runs: tuple[Run, ...], exit_code: int | None, failed: bool, output: str) -> tuple[Run, ...]:
-    """The same runs with the outcome of those that have a purpose; `None` stays where nothing tells."""
+def conclude_runs(runs: tuple[Run, ...], exit_code: int | None, failed: bool, output: str) -> tuple[Run, ...]:
+    """The runs with the outcome of those that have a purpose; `None` stays where nothing tells."""
     if all(run.purpose is None for run in runs):
         return runs
     is_good = exit_code == 0 and not failed
@@ -122,27 +130,27 @@ def conclude(runs: tuple[Run, ...], exit_code: int | None, failed: bool, output:
         if run.purpose is None:
             concluded.append(run)
             continue
-        outcome = _by_exit(run, is_good, is_bad)
+        outcome = _judge_by_exit(run, is_good, is_bad)
         if outcome is None:
-            text = text or _readable(output)
-            outcome = _by_output(runs, at, text)
+            text = text or _clean_output(output)
+            outcome = _judge_by_output(runs, at, text)
             if outcome is None and is_bad and run.told_by == "exit":
                 outcome = "failed"
         concluded.append(structs.replace(run, outcome=outcome))
     return tuple(concluded)
 
 
-def _by_exit(run: Run, is_good: bool, is_bad: bool) -> Outcome | None:
+def _judge_by_exit(run: Run, is_good: bool, is_bad: bool) -> Outcome | None:
     if is_good and run.told_by != "output":
         return "passed"
     return "failed" if is_bad and run.told_by == "exit" else None
 
 
-def _by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | None:
+def _judge_by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | None:
     run = runs[at]
-    if (printed := _printed_status(runs, at, output)) is not None:
+    if (printed := _find_printed_status(runs, at, output)) is not None:
         return printed
-    seen = _reported(run, [other for other in runs if other.purpose and other is not run], output)
+    seen = _read_marks(run, [other for other in runs if other.purpose and other is not run], output)
     # Of several runs of one kind only the last may claim the last word.
     is_last = not any(later.purpose == run.purpose for later in runs[at + 1 :])
     if seen.outcome is not None:
@@ -153,8 +161,8 @@ def _by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | None:
     return None
 
 
-def _readable(output: str) -> str:
-    """Without colours, and without the middle of a very long log."""
+def _clean_output(output: str) -> str:
+    """The output without colours, and without the middle of a very long log."""
     if len(output) > _HEAD_CHARS + _TAIL_CHARS:
         output = output[:_HEAD_CHARS] + "\n" + output[-_TAIL_CHARS:]
     if "\x1b" in output or "\r" in output:
@@ -163,3 +171,11 @@ def _readable(output: str) -> str:
         # No summary is longer, and the patterns' time grows by the square of a line.
         output = "\n".join([line[:_LINE_CHARS] for line in output.split("\n")])
     return _LABEL.sub("", output) if "] " in output else output
+
+
+def find_commit_ids(output: str) -> tuple[str, ...]:
+    """Ids of the commits that git says it made, in order, each once."""
+    if "] " not in output:
+        return ()
+    found = (m[1] for m in _REPORT.finditer(output) if _MIXED.match(m[1]) or _FOLLOWS.match(m[2] or ""))
+    return tuple(dict.fromkeys(found))
