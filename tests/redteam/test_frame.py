@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from assay.sessions.rendering import defused, estimate, prompts, session
+from assay.sessions.rendering import estimate_tokens, render_prompts, render_session, sanitize_text
 from tests.redteam.cases import cases
 from tests.redteam.frame import read
 from tests.tables import each_row
@@ -30,7 +30,7 @@ def test_the_set_is_large_and_every_case_has_its_name():
 @cache
 def rendered(number: int, tokens: int) -> tuple[str, str]:
     case = CASES[number]
-    return session(case.turns, case.after, tokens), prompts(case.turns, tokens)
+    return render_session(case.turns, case.after, tokens), render_prompts(case.turns, tokens)
 
 
 @each
@@ -38,13 +38,16 @@ def test_the_frame_holds_within_the_budget(number: int):
     for tokens in budgets(number):
         for text in rendered(number, tokens):
             read(text)
-            assert estimate(text) <= tokens, tokens
+            assert estimate_tokens(text) <= tokens, tokens
 
 
 @each
 def test_the_same_turns_give_the_same_bytes(number: int):
     case, tokens = CASES[number], budgets(number)[len(budgets(number)) // 2]
-    assert rendered(number, tokens) == (session(case.turns, case.after, tokens), prompts(case.turns, tokens))
+    assert rendered(number, tokens) == (
+        render_session(case.turns, case.after, tokens),
+        render_prompts(case.turns, tokens),
+    )
 
 
 @each
@@ -59,11 +62,11 @@ def test_what_is_shown_is_as_it_would_be_quoted(number: int):
     quotes = read(rendered(number, MOST)[0]).quotes
     for turn in CASES[number].turns[-3:]:
         if turn.prompt and turn.prompt.text.strip():
-            first = defused(turn.prompt.text.strip()).split("\n")[0][:200].strip()
+            first = sanitize_text(turn.prompt.text.strip()).split("\n")[0][:200].strip()
             assert first in quotes
 
 
-SOUND = session(CASES[0].turns, None, MOST)
+SOUND = render_session(CASES[0].turns, None, MOST)
 
 
 def resealed(old: str, new: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.sessions.rendering import estimate, prompts, session
+from assay.sessions.rendering import estimate_tokens, render_prompts, render_session
 from assay.types import Call, Edit, Mark, Turn
 from tests.judges.make_turns import asked, checked, committed, edit, look, said_next, shell, tool
 from tests.judges.make_turns import session as turns_of
@@ -21,7 +21,7 @@ def changed(path: str, text: str = DIFF, **more: Any) -> Call:
 
 
 def told(*turns: Turn, tokens: int = PLENTY, after: Any = None) -> str:
-    text = session(turns, after, tokens)
+    text = render_session(turns, after, tokens)
     read(text)
     return text
 
@@ -164,8 +164,8 @@ def test_a_turn_that_nobody_began_has_its_number_too():
 
 
 def test_a_session_without_turns_is_an_empty_frame():
-    assert read(session((), None, PLENTY)).ours == []
-    assert read(prompts((), PLENTY)).ours == []
+    assert read(render_session((), None, PLENTY)).ours == []
+    assert read(render_prompts((), PLENTY)).ours == []
 
 
 # --- early and final turns --------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_where_nothing_else_helps_the_oldest_turns_but_the_first_are_one_line():
     )
     assert read(text).turns == [1, *range(last + 1, 301)]
     assert f"turns 2-{last} folded" in text.split("\n")[1]
-    assert estimate(text) > 2_800
+    assert estimate_tokens(text) > 2_800
 
 
 def test_a_budget_below_the_least_is_the_least():
@@ -258,7 +258,7 @@ def test_a_session_that_fits_says_nothing_of_being_shortened():
 
 
 def test_prompts_come_with_a_line_of_what_was_done_before_the_next():
-    lines = prompts(STORY, PLENTY).split("\n")[1:-1]
+    lines = render_prompts(STORY, PLENTY).split("\n")[1:-1]
     assert (
         lines
         == """\
@@ -278,14 +278,14 @@ def test_prompts_come_with_a_line_of_what_was_done_before_the_next():
 def test_every_prompt_is_there_as_long_as_its_first_words_fit():
     steps = [asked(f"wish {n}\n{LONG}", edit(f"f{n}.py"), "ok") for n in range(40)]
     for tokens in (30_000, 10_000, 4_000, 2_400):
-        text = prompts(turns_of(*steps), tokens)
+        text = render_prompts(turns_of(*steps), tokens)
         assert read(text).turns == list(range(1, 41))
         assert [f"wish {n}" in text for n in range(40)] == [True] * 40
-        assert estimate(text) <= tokens
+        assert estimate_tokens(text) <= tokens
 
 
 def test_prompts_that_are_too_many_are_folded_and_said_to_be():
-    text = prompts(turns_of(*[asked(f"wish {n}", "ok") for n in range(500)]), 1_000)
+    text = render_prompts(turns_of(*[asked(f"wish {n}", "ok") for n in range(500)]), 1_000)
     assert read(text).turns[:1] == [1]
     assert read(text).turns[-3:] == [498, 499, 500]
     assert "folded" in text.split("\n")[1]

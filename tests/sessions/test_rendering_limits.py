@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sessions.rendering import defused, estimate, prompts, session
-from assay.sessions.rendering.size import UNIT, weight
+from assay.sessions.rendering import estimate_tokens, render_prompts, render_session, sanitize_text
+from assay.sessions.rendering.budget import TOKEN_WEIGHT, weigh_text
 from tests.judges.make_turns import QUICK, any_turns
 from tests.judges.make_turns import prompts as any_prompt
 from tests.redteam.frame import is_unseen, read
@@ -32,18 +32,18 @@ PIECES = st.lists(st.sampled_from(MARKERS), max_size=20).map("".join)
 @QUICK
 @given(any_turns(7), st.none() | any_prompt, BUDGETS)
 def test_a_session_keeps_its_frame_and_its_budget(turns, after, tokens):
-    text = session(turns, after, tokens)
+    text = render_session(turns, after, tokens)
     read(text)
-    assert estimate(text) <= tokens
-    assert text == session(turns, after, tokens)
+    assert estimate_tokens(text) <= tokens
+    assert text == render_session(turns, after, tokens)
 
 
 @QUICK
 @given(any_turns(7), BUDGETS)
 def test_prompts_keep_their_frame_and_their_budget(turns, tokens):
-    text = prompts(turns, tokens)
+    text = render_prompts(turns, tokens)
     read(text)
-    assert estimate(text) <= tokens
+    assert estimate_tokens(text) <= tokens
 
 
 # --- defused ----------------------------------------------------------------------------------
@@ -51,23 +51,25 @@ def test_prompts_keep_their_frame_and_their_budget(turns, tokens):
 
 @given(WILD | PIECES)
 def test_defusing_twice_changes_nothing_more(text):
-    assert defused(defused(text)) == defused(text)
+    assert sanitize_text(sanitize_text(text)) == sanitize_text(text)
 
 
 @given(WILD | PIECES)
 def test_what_is_defused_has_only_newlines_between_lines(text):
-    assert defused(text).splitlines() == defused(text).removesuffix("\n").split("\n") or not defused(text)
+    assert sanitize_text(text).splitlines() == sanitize_text(text).removesuffix("\n").split("\n") or not sanitize_text(
+        text
+    )
 
 
 def test_no_character_that_a_reader_would_not_see_is_left():
     unseen = [char for char in map(chr, range(sys.maxunicode + 1)) if is_unseen(char)]
     assert len(unseen) > 100_000
-    assert not [char for char in set(defused("".join(unseen))) if is_unseen(char)]
+    assert not [char for char in set(sanitize_text("".join(unseen))) if is_unseen(char)]
 
 
 @given(st.text(alphabet="abc .,\n!?(){}'\"é价ж-+*", max_size=200))
 def test_plain_text_stays_as_it_is(text):
-    assert defused(text) == text
+    assert sanitize_text(text) == text
 
 
 @each_row(
@@ -95,7 +97,7 @@ def test_plain_text_stays_as_it_is(text):
     ],
 )
 def test_markers_are_broken_and_the_unseen_is_gone(text: str, expected: str):
-    assert defused(text) == expected
+    assert sanitize_text(text) == expected
 
 
 # --- tokens -----------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ def test_markers_are_broken_and_the_unseen_is_gone(text: str, expected: str):
 
 @given(WILD, WILD)
 def test_two_texts_weigh_together_what_they_weigh_apart(one, other):
-    assert weight(one + other) == weight(one) + weight(other)
+    assert weigh_text(one + other) == weigh_text(one) + weigh_text(other)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +113,4 @@ def test_two_texts_weigh_together_what_they_weigh_apart(one, other):
     [("", 0), ("a", 1), ("the quick brown fox", 5), ("0123456789", 10), ("(){}", 4), ("価格", 3), ("🧾", 4)],
 )
 def test_tokens_are_told_from_characters(text: str, tokens: int):
-    assert estimate(text) == tokens == -(-weight(text) // UNIT)
+    assert estimate_tokens(text) == tokens == -(-weigh_text(text) // TOKEN_WEIGHT)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import all_calls, has_failed, made_edits
 from assay.types import Call, Fact, Turn
 
 VERSION = 1
@@ -52,8 +52,3 @@ def what(call: Call) -> str:
     if call.kind == "shell":
         return " ".join(call.command.split())
     return f"{call.name} {call.target}" if call.kind in ("edit", "web", "mcp") else ""
-
-
-def has_failed(call: Call) -> bool:
-    """The call failed, or a test, lint, type check or build inside it did."""
-    return call.status == "error" or any(run.outcome == "failed" for run in call.runs)

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from assay.sessions.calls import made_edits, telling_line
+from assay.sessions.calls import CHECKS, made_edits, telling_line
 from assay.types import Call, Fact, Run, Turn
 
 VERSION = 1
@@ -19,7 +19,6 @@ QUOTE = 160
 MOST_TURNS = 12
 SOON = 6
 """Calls after an error in which another way is looked for."""
-CHECKS = frozenset({"test", "lint", "types", "build"})
 READING = frozenset("cat head tail less more bat nl sed awk Get-Content gc type".split())
 SEARCHING = frozenset("grep egrep fgrep rg ag ack find fd Select-String sls Get-ChildItem".split())
 WRITING = frozenset("sed tee cat echo printf perl awk Set-Content Add-Content Out-File".split())

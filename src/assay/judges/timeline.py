@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.sessions import speech
-from assay.sessions.calls import LANDING, is_mutating, made_edits
+from assay.sessions.calls import CHECKS, LANDING, is_mutating, made_edits
 from assay.sessions.ending import Ending, ending, tail
 from assay.types import Call, Turn
 
-CHECKS = frozenset({"test", "lint", "types", "build"})
 REPLY = 1_500
 DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc|org)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
 """Nothing that a test would look at."""

@@ -7,6 +7,8 @@ from assay.sessions.text import beginning
 from assay.types import Call, Edit, Turn
 
 ENDED = frozenset({"ok", "error", "interrupted"})
+CHECKS = frozenset({"test", "lint", "types", "build"})
+"""Purposes of runs that check work."""
 LANDING = frozenset({"commit", "push", "pr"})
 """Purposes of runs that hand work in."""
 TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
@@ -32,6 +34,11 @@ def is_mutating(call: Call) -> bool:
     if call.kind == "edit":
         return call.status == "ok" and bool(call.edits)
     return call.status in ENDED and any(run.mutates for run in call.runs)
+
+
+def has_failed(call: Call) -> bool:
+    """Whether a call failed, by its status or by what its runs printed."""
+    return call.status == "error" or any(run.outcome == "failed" for run in call.runs)
 
 
 def net_lines(turns: Iterable[Turn]) -> tuple[int, int]:

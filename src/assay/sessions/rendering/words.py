@@ -1,14 +1,17 @@
-"""The few words in which our own lines speak: nothing of a transcript gets into them but numbers and days."""
+"""The few words in which our own lines speak, with nothing of a transcript but numbers and days; names of files."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
 
 from assay.sessions.calls import made_commit, made_edits
 from assay.sessions.ending import EndingKind
+from assay.sessions.rendering.frame import SPARE, format_one_line, quote_names
 from assay.types import Call, CallKind, CallStatus, Edit, MarkKind, PromptKind, Turn
 
-SPEAKS: dict[PromptKind, str] = {
+PROMPT_HEADS: dict[PromptKind, str] = {
     "typed": "the person writes",
     "command": "the person gives a command",
     "shell": "the person runs a command",
@@ -16,7 +19,7 @@ SPEAKS: dict[PromptKind, str] = {
     "rejection": "the person refuses a call and says",
     "plan": "the person accepts a plan",
 }
-ENDED: dict[CallStatus, str] = {
+CALL_ENDS: dict[CallStatus, str] = {
     "ok": "ended well",
     "error": "failed",
     "open": "no result",
@@ -24,7 +27,7 @@ ENDED: dict[CallStatus, str] = {
     "denied": "refused by a rule",
     "interrupted": "interrupted",
 }
-MARKED: dict[MarkKind, str] = {
+MARK_NAMES: dict[MarkKind, str] = {
     "clear": "the conversation was cleared before",
     "compact": "the context was summarised",
     "interrupt": "the person interrupted the agent",
@@ -33,7 +36,7 @@ MARKED: dict[MarkKind, str] = {
     "rollback": "turns were undone",
     "pr": "a pull request",
 }
-KINDS: dict[CallKind, tuple[str, str]] = {
+KIND_NAMES: dict[CallKind, tuple[str, str]] = {
     "shell": ("command", "commands"),
     "edit": ("edit", "edits"),
     "read": ("read", "reads"),
@@ -47,8 +50,8 @@ KINDS: dict[CallKind, tuple[str, str]] = {
     "mcp": ("tool", "tools"),
     "other": ("tool", "tools"),
 }
-HOW = {"create": "created", "update": "changed", "delete": "deleted"}
-ENDS: dict[EndingKind, str] = {
+EDIT_VERBS = {"create": "created", "update": "changed", "delete": "deleted"}
+TURN_ENDS: dict[EndingKind, str] = {
     "answered": "ends with an answer",
     "landed": "ends with work handed in",
     "unanswered": "nothing followed",
@@ -64,38 +67,44 @@ TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})")
 LARGEST = 10**12
 """Numbers beyond are no numbers of ours."""
 
+FEWEST_PARTS = 3
+"""Of a folder's name that are worth leaving out."""
+LEAST_SHARE = 0.6
+"""The share of files that makes a folder theirs."""
+LONGEST_PATH = 120
 
-def when(at: str) -> str:
-    """Day and minute, where a time says them."""
+
+def format_time(at: str) -> str:
+    """Day and minute of a time; empty for what is no time."""
     found = TIME.match(at)
     return f", {found[1]} {found[2]}" if found else ""
 
 
-def several(n: int, one: str, more: str) -> str:
+def format_count(n: int, one: str, more: str) -> str:
     return f"{n} {one if n == 1 else more}"
 
 
-def lines_of(edits: Iterable[Edit]) -> str:
-    """Lines added and removed."""
+def format_lines(edits: Iterable[Edit]) -> str:
+    """Lines added and removed, as `+3 -1`."""
     given = list(edits)
     return f"+{sum(edit.added for edit in given)} -{sum(edit.removed for edit in given)}"
 
 
-def ended(call: Call) -> str:
+def describe_end(call: Call) -> str:
     """How a call ended, in all that is known."""
     code = f" with exit code {call.exit_code}" if call.exit_code and abs(call.exit_code) < LARGEST else ""
     runs = list(dict.fromkeys(f"{run.purpose} {run.outcome or 'unknown'}" for run in call.runs if run.purpose))
     is_mixed = call.status == "ok" and any(run.outcome == "failed" for run in call.runs)
-    commits = [several(len(call.commits), "commit", "commits") + " made"] if call.commits else []
+    commits = [format_count(len(call.commits), "commit", "commits") + " made"] if call.commits else []
     return "; ".join(
-        ["ended" if is_mixed else ENDED[call.status] + code, *([", ".join(runs)] if runs else []), *commits]
+        ["ended" if is_mixed else CALL_ENDS[call.status] + code, *([", ".join(runs)] if runs else []), *commits]
     )
 
 
-def counted(calls: Sequence[Call]) -> str:
+def describe_calls(calls: Sequence[Call]) -> str:
     """How many calls of each kind, and how many did not end well."""
-    kinds = Counter(KINDS[call.kind] for call in calls)
-    parts = [several(n, *kind) for kind, n in sorted(kinds.items())]
+    kinds = Counter(KIND_NAMES[call.kind] for call in calls)
+    parts = [format_count(n, *kind) for kind, n in sorted(kinds.items())]
     failed = sum(call.status == "error" for call in calls)
     refused = sum(call.status in ("rejected", "denied", "interrupted") for call in calls)
     if failed:
@@ -105,27 +114,72 @@ def counted(calls: Sequence[Call]) -> str:
     return ", ".join(parts)
 
 
-def checked(calls: Iterable[Call]) -> str:
+def describe_checks(calls: Iterable[Call]) -> str:
     """How each sort of check went last."""
     last = {run.purpose: run.outcome or "unknown" for call in calls for run in call.runs if run.purpose}
     return ", ".join(f"{purpose} {outcome}" for purpose, outcome in last.items() if purpose != "commit")
 
 
-def done(turns: Sequence[Turn]) -> str:
+def describe_turns(turns: Sequence[Turn]) -> str:
     """What was done in some turns, in one line."""
     calls = [call for turn in turns for call in turn.calls]
     edits = [edit for call in calls for edit in made_edits(call)]
     commits = sum(made_commit(call) for call in calls)
     marks = Counter(mark.kind for turn in turns for mark in turn.marks)
     parts = [
-        counted(calls) if calls else "no calls",
-        lines_of(edits) + " lines" if edits else "",
-        f"last checks: {found}" if (found := checked(calls)) else "",
-        several(commits, "commit", "commits") if commits else "",
-        *(f"{MARKED[kind]}{times(n)}" for kind, n in sorted(marks.items())),
+        describe_calls(calls) if calls else "no calls",
+        format_lines(edits) + " lines" if edits else "",
+        f"last checks: {found}" if (found := describe_checks(calls)) else "",
+        format_count(commits, "commit", "commits") if commits else "",
+        *(f"{MARK_NAMES[kind]}{format_times(n)}" for kind, n in sorted(marks.items())),
     ]
     return "; ".join(part for part in parts if part)
 
 
-def times(n: int) -> str:
+def format_times(n: int) -> str:
     return f", {n} times" if n > 1 else ""
+
+
+class FileNames(Struct, frozen=True):
+    """Names of files below the folder that most of them share."""
+
+    folder: str = ""
+    """The folder they share, with its last slash."""
+
+    def shorten_path(self, path: str, most: int = LONGEST_PATH) -> str:
+        """A file's name on one line; what is cut off is its beginning."""
+        path = path.removeprefix(self.folder) or path
+        flat = format_one_line(path[-most - SPARE :], most + SPARE)
+        return flat if len(flat) <= most else f"…{flat[-most:]}"
+
+    def list_lines(self) -> list[str]:
+        """The lines that say which folder names begin at."""
+        return ["- files are named from:", *quote_names([self.folder], 300)] if self.folder else []
+
+
+def find_names(turns: Iterable[Turn]) -> FileNames:
+    """The shared folder of all files that were read or written."""
+    given = list(dict.fromkeys(list_paths(turns)))
+    folders = Counter(folder for path in given for folder in list_folders_above(path))
+    shared = [
+        folder for folder, n in folders.items() if n >= LEAST_SHARE * len(given) and folder.count("/") > FEWEST_PARTS
+    ]
+    return (
+        FileNames(max(shared, key=lambda folder: (len(folder), folder), default="")) if len(given) > 1 else FileNames()
+    )
+
+
+def list_paths(turns: Iterable[Turn]) -> Iterator[str]:
+    for turn in turns:
+        for call in turn.calls:
+            yield from (edit.path for edit in call.edits if edit.path.startswith("/"))
+            if call.kind in ("read", "edit") and call.target.startswith("/"):
+                yield call.target
+
+
+def list_folders_above(path: str) -> Iterator[str]:
+    """The folders a file stands in, each with its last slash."""
+    at = path.rfind("/", 0, 4_096)
+    while at > 0:
+        yield path[: at + 1]
+        at = path.rfind("/", 0, at)

@@ -33,7 +33,7 @@ _XCODE: dict[str, Purpose] = {
 
 
 class Effect(NamedTuple):
-    """What a command is for and writes; `touched` decides whether only scratch files are written, `paths` is reported."""
+    """What a command is for and writes: `paths` is reported, `touched` tells whether only scratch files are written."""
 
     purpose: Purpose | None = None
     mutates: bool = False
