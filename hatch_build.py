@@ -14,5 +14,5 @@ class PackPhrases(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         phrases = runpy.run_path(str(Path(self.root) / PHRASES))
-        phrases["PACKED"].write_bytes(phrases["pack"]())
+        phrases["PACKED"].write_bytes(phrases["pack_phrases"]())
         build_data["artifacts"].append(str(phrases["PACKED"].relative_to(self.root)))

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from assay.sessions.redaction import Options, gates
+from assay.sessions.redaction import RedactionOptions, finder
 from assay.sessions.redaction.checks import CHECKS
-from assay.sessions.redaction.redactor import Finder, found_in
-from assay.sessions.redaction.rulebook import Rule, rules
+from assay.sessions.redaction.finder import SecretFinder, list_candidates
+from assay.sessions.redaction.rulebook import RedactionRule, load_rules
 from benchmarks.tables import table
 from tests.sessions.redaction_secrets import placed, secrets
 
@@ -94,18 +94,18 @@ def made(folder: Path, mb: float) -> Path:
 
 
 def ours(engine: str) -> Find:
-    finder = Finder(Options(), engine)
+    finder = SecretFinder(RedactionOptions(), engine)
 
     def find(text: str) -> list[str]:
         raw = text.encode("utf-8", "surrogatepass")
-        return [raw[start:end].decode("utf-8", "replace") for start, end, _ in finder.spans(raw)]
+        return [raw[start:end].decode("utf-8", "replace") for start, end, _ in finder.find_spans(raw)]
 
     return find
 
 
 def ungated() -> Find:
     """Every pattern over the whole text, as one would write it at first; the same checks."""
-    patterns = [(rule, whole(rule)) for rule in rules() if not rule.option]
+    patterns = [(rule, whole(rule)) for rule in load_rules() if not rule.option]
 
     def find(text: str) -> list[str]:
         raw = text.encode("utf-8", "surrogatepass")
@@ -113,19 +113,21 @@ def ungated() -> Find:
             raw[one.start : one.end].decode("utf-8", "replace")
             for rule, pattern in patterns
             for match in pattern.finditer(raw)
-            for one in found_in(rule, raw, match.span("word") if "word" in match.groupdict() else match.span(), match)
+            for one in list_candidates(
+                rule, raw, match.span("word") if "word" in match.groupdict() else match.span(), match
+            )
             if CHECKS[rule.check](raw[one.start : one.end], one)
         ]
 
     return find
 
 
-def whole(rule: Rule) -> re.Pattern[bytes]:
+def whole(rule: RedactionRule) -> re.Pattern[bytes]:
     """A rule's pattern with its words in front, where it needs them."""
     if not (rule.after or rule.value):
         return rule.pattern
     words = "|".join(map(re.escape, rule.words))
-    return re.compile(f"(?P<word>{words})(?:{rule.written()})".encode(), rule.pattern.flags)
+    return re.compile(f"(?P<word>{words})(?:{rule.build_pattern()})".encode(), rule.pattern.flags)
 
 
 def detect_secrets(*, with_entropy: bool) -> Find | None:
@@ -184,10 +186,10 @@ def row(name: str, find: Find, texts: Sequence[str], planted: Sequence[Planted],
 
 def hits(texts: Sequence[str]) -> Iterator[str]:
     """Each find with its surroundings, for a person to judge."""
-    finder = Finder(Options())
+    finder = SecretFinder(RedactionOptions())
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
-        for start, end, kind in finder.spans(raw):
+        for start, end, kind in finder.find_spans(raw):
             around = raw[max(0, start - AROUND) : start], raw[start:end], raw[end : end + AROUND]
             yield f"{kind}\t{around[0]!r}\t{around[1]!r}\t{around[2]!r}"
 
@@ -208,12 +210,12 @@ def main() -> None:
         given.hits.write_text("".join(f"{line}\n" for line in hits(texts)), "utf-8")
     console = Console(width=110)
     began = time.perf_counter()
-    Finder(Options())
-    console.print(f"{len(rules())} rules, read and compiled in {time.perf_counter() - began:.3f} s")
+    SecretFinder(RedactionOptions())
+    console.print(f"{len(load_rules())} rules, read and compiled in {time.perf_counter() - began:.3f} s")
     rows = [
         row(f"assay, {name}", ours(name), texts, planted, given.mb if name != "re" else 10)
-        for name in gates.ENGINES
-        if gates.engine(name)
+        for name in finder.ENGINES
+        if finder.import_engine(name)
     ]
     rows.append(row("the same patterns, ungated `re`", ungated(), texts, few, given.slow_mb))
     for title, with_entropy in (("detect-secrets, no entropy plugins", False), ("detect-secrets, as it comes", True)):

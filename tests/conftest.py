@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from assay.cli import program
 from assay.cli.main import main
 from assay.sessions import speech
-from assay.sessions.redaction import Options, prepare
+from assay.sessions.redaction import RedactionOptions, prepare_rules
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
 
@@ -96,9 +96,9 @@ def command(*args: object) -> list[str | bytes]:
 @cache
 def warm() -> None:
     """Import every command and load all that a run needs, for all the processes that are forked from this one."""
-    for options in (Options(), Options(email=True, home=True, hosts=True)):
-        prepare(options)
-    speech.prepare()
+    for options in (RedactionOptions(), RedactionOptions(email=True, home=True, hosts=True)):
+        prepare_rules(options)
+    speech.prepare_phrases()
     for name in program.COMMANDS:
         program.load_command(name)
     for sdk in ("anthropic", "openai"):

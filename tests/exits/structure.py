@@ -130,7 +130,7 @@ RULES: dict[str, Rule] = {
     "modules are imported by a name that is not written there": Rule(
         imports("?"),
         { "__init__.py": "lazily, our own", "llm/wire.py": "SDKs",
-         "sessions/redaction/gates.py": "engines"},
+         "sessions/redaction/finder.py": "engines"},
     ),
     "programs are started": Rule(
         starts, {"git/runner.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh"}

@@ -12,19 +12,24 @@ def plain(node: object) -> object:
 
 @pytest.mark.parametrize("other", phrases.SHARING)
 def test_packed_phrases_lead_where_the_tables_lead(other: str):
-    whole, packed = phrases.trie(other), msgspec.msgpack.decode(phrases.pack(), type=phrases.Packed)
+    whole, packed = (
+        phrases.build_trie(other),
+        msgspec.msgpack.decode(phrases.pack_phrases(), type=phrases.PackedPhrases),
+    )
     words = [*whole, *whole[phrases.STEMS], "nothing", "fixing", "ошибками"]
     for word in words:
         named = [word, *(f"{word[:k]}*" for k in range(2, len(word) + 1))]
         there = [packed.nodes[packed.tries[other][name]] for name in named if name in packed.tries[other]]
         if word != phrases.STEMS:
             assert [msgspec.msgpack.decode(node) for node in there] == [
-                plain(node) for node in phrases.next_nodes(whole, word)
+                plain(node) for node in phrases.find_next_nodes(whole, word)
             ]
 
 
 def test_packed_phrases_of_other_tables_are_not_used(tmp_path, monkeypatch):
-    old = msgspec.structs.replace(msgspec.msgpack.decode(phrases.pack(), type=phrases.Packed), version="older")
+    old = msgspec.structs.replace(
+        msgspec.msgpack.decode(phrases.pack_phrases(), type=phrases.PackedPhrases), version="older"
+    )
     for content in (msgspec.msgpack.encode(old), b"half a fi", b""):
         (tmp_path / "phrases.msgpack").write_bytes(content)
         monkeypatch.setattr(phrases, "PACKED", tmp_path / "phrases.msgpack")

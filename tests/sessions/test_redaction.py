@@ -8,19 +8,19 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.sessions.redaction import Options, Redactor
-from assay.sessions.redaction.redactor import MARKER
+from assay.sessions.redaction import RedactionOptions, Redactor
+from assay.sessions.redaction.finder import MARKER
 from tests.sessions.redaction_secrets import PLACES, SHAPES, Secret, drawn, made, placed, secrets
 from tests.tables import each_row
 
 PLANTED = list(secrets(20261))
-NOTHING_ELSE = Options()
-EVERYTHING = Options(email=True, home=True, hosts=True)
+NOTHING_ELSE = RedactionOptions()
+EVERYTHING = RedactionOptions(email=True, home=True, hosts=True)
 PIECE = 10
 QUICK = settings(max_examples=150, deadline=None)
 
 
-def clean(text: str, options: Options = NOTHING_ELSE) -> str:
+def clean(text: str, options: RedactionOptions = NOTHING_ELSE) -> str:
     return Redactor(options).text(text)
 
 
@@ -266,7 +266,7 @@ words = st.sampled_from(
 @QUICK
 @given(st.lists(words, max_size=12).map("".join))
 def test_what_is_clean_stays_as_it_is(text: str):
-    for options in (Options(), EVERYTHING):
+    for options in (RedactionOptions(), EVERYTHING):
         once = clean(text, options)
         assert clean(once, options) == once
 
@@ -314,7 +314,7 @@ def test_half_a_surrogate_pair_comes_out_again():
 )
 def test_people_and_places_are_replaced_when_asked_for(option: str, given: str, wanted: str):
     assert clean(given) == given
-    assert clean(given, Options(**{option: True})) == wanted
+    assert clean(given, RedactionOptions(**{option: True})) == wanted
 
 
 # --- hostile ----------------------------------------------------------------------------------

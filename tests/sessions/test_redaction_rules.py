@@ -10,16 +10,16 @@ from re import _parser as parser
 import pytest
 
 from assay.sessions import redaction
-from assay.sessions.redaction import Options, Redactor, gates, rulebook
+from assay.sessions.redaction import RedactionOptions, Redactor, finder, rulebook
 from assay.sessions.redaction.checks import CHECKS
-from assay.sessions.redaction.redactor import Finder
+from assay.sessions.redaction.finder import SecretFinder
 from tests.sessions.redaction_secrets import SHAPES, placed, secrets
 from tests.tables import each_row
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = [name for name in gates.ENGINES if gates.engine(name)]
-ALL = Options(email=True, home=True, hosts=True)
-RULES = [pytest.param(rule, id=f"{rule.kind}-{rule.rank}") for rule in rulebook.rules()]
+INSTALLED = [name for name in finder.ENGINES if finder.import_engine(name)]
+ALL = RedactionOptions(email=True, home=True, hosts=True)
+RULES = [pytest.param(rule, id=f"{rule.kind}-{rule.rank}") for rule in rulebook.load_rules()]
 
 
 def unbounded(pattern: object) -> bool:
@@ -40,13 +40,13 @@ def test_an_endless_repetition_would_be_noticed():
 
 
 @each_row("rule", RULES)
-def test_every_repetition_has_an_end(rule: rulebook.Rule):
-    assert not unbounded(parser.parse(rule.written()))
-    assert not unbounded(parser.parse(rulebook.filled(rule.each)))
+def test_every_repetition_has_an_end(rule: rulebook.RedactionRule):
+    assert not unbounded(parser.parse(rule.build_pattern()))
+    assert not unbounded(parser.parse(rulebook.fill_pieces(rule.each)))
 
 
 @each_row("rule", RULES)
-def test_a_rule_has_one_pattern_a_word_and_a_check_that_exists(rule: rulebook.Rule):
+def test_a_rule_has_one_pattern_a_word_and_a_check_that_exists(rule: rulebook.RedactionRule):
     assert sum(map(bool, (rule.match, rule.after, rule.value))) == 1
     assert rule.words
     assert rule.check in CHECKS
@@ -56,23 +56,23 @@ def test_a_rule_has_one_pattern_a_word_and_a_check_that_exists(rule: rulebook.Ru
 
 
 def test_every_kind_has_a_shape_and_every_shape_a_kind():
-    assert {rule.kind for rule in rulebook.rules() if not rule.option} == set(SHAPES)
+    assert {rule.kind for rule in rulebook.load_rules() if not rule.option} == set(SHAPES)
 
 
 def test_a_kind_says_what_it_is_once():
-    said = [rule.kind for rule in rulebook.rules() if rule.what]
-    assert sorted(said) == sorted({rule.kind for rule in rulebook.rules()})
+    said = [rule.kind for rule in rulebook.load_rules() if rule.what]
+    assert sorted(said) == sorted({rule.kind for rule in rulebook.load_rules()})
 
 
 def test_the_page_lists_every_kind():
     page = (ROOT / "docs/concepts/redaction.md").read_text("utf-8")
     listed = re.findall(r"^\| `([a-z0-9-]+)` \| (.+) \|$", page, re.MULTILINE)
-    assert listed == [(rule.kind, rule.what) for rule in rulebook.rules() if rule.what]
+    assert listed == [(rule.kind, rule.what) for rule in rulebook.load_rules() if rule.what]
 
 
 def test_the_page_counts_right():
     page = (ROOT / "docs/concepts/redaction.md").read_text("utf-8")
-    kinds = {rule.kind for rule in rulebook.rules() if not rule.option}
+    kinds = {rule.kind for rule in rulebook.load_rules() if not rule.option}
     assert f"{len(kinds)} kinds" in page
 
 
@@ -85,27 +85,27 @@ def test_the_fast_engine_is_installed_here():
 
 
 @pytest.mark.parametrize("engine", INSTALLED[1:])
-@pytest.mark.parametrize("options", [Options(), ALL], ids=["secrets", "everything"])
-def test_every_engine_finds_the_same(engine: str, options: Options):
-    first, other = Finder(options, INSTALLED[0]), Finder(options, engine)
+@pytest.mark.parametrize("options", [RedactionOptions(), ALL], ids=["secrets", "everything"])
+def test_every_engine_finds_the_same(engine: str, options: RedactionOptions):
+    first, other = SecretFinder(options, INSTALLED[0]), SecretFinder(options, engine)
     texts = [text for secret in secrets(3) for _, text, _ in placed(secret)]
     texts += ["TokenTOKENtoken=", "密码password=Xk29!qpz", "\ud800", "", "a" * 100, "://://@@.com.com::::"]
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
         assert first.gate(raw) == other.gate(raw)
-        assert first.spans(raw) == other.spans(raw)
+        assert first.find_spans(raw) == other.find_spans(raw)
 
 
 @pytest.mark.parametrize("engine", INSTALLED)
 def test_a_word_across_two_portions_is_found_once(engine: str, monkeypatch: pytest.MonkeyPatch):
-    finder = Finder(Options(), engine)
+    finder = SecretFinder(RedactionOptions(), engine)
     text = next(one for one in secrets(4) if one.kind == "github-token").text
     whole = f"{'a ' * 50}{text} {'b ' * 50}".encode()
-    wanted = finder.spans(whole)
+    wanted = finder.find_spans(whole)
     assert len(wanted) == 1
     for size in range(90, 110):
         monkeypatch.setattr("assay.sessions.redaction.redactor.PORTION", size)
-        assert finder.spans(whole) == wanted
+        assert finder.find_spans(whole) == wanted
 
 
 def test_an_engine_that_cannot_compile_makes_room_for_the_next():
@@ -119,7 +119,7 @@ def test_an_engine_that_cannot_compile_makes_room_for_the_next():
         def Database(self, mode: int) -> None:  # noqa: N802
             raise Broken
 
-    assert gates.by_hyperscan(Library(), [gates.Word(b"x", caseless=False)]) is None  # type: ignore[arg-type]
+    assert finder.build_hyperscan_gate(Library(), [finder.GateWord(b"x", caseless=False)]) is None  # type: ignore[arg-type]
 
 
 def test_threads_do_not_disturb_each_other():
@@ -142,7 +142,7 @@ def test_importing_it_reads_no_rule_and_loads_no_engine():
 
 
 def test_the_version_changes_with_a_rule(monkeypatch: pytest.MonkeyPatch):
-    before = redaction.version()
+    before = redaction.hash_rules()
     assert re.fullmatch("[0-9a-f]{12}", before)
-    monkeypatch.setattr(rulebook, "texts", lambda: {"keys": "[[x]]"})
-    assert rulebook.version.__wrapped__() != before
+    monkeypatch.setattr(rulebook, "read_files", lambda: {"keys": "[[x]]"})
+    assert rulebook.hash_rules.__wrapped__() != before

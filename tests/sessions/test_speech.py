@@ -7,18 +7,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.sessions.speech import LANGUAGES, Said, own_words, read, version
-from assay.sessions.speech.phrases import GAP, KINDS, kinds, read_tables, tokens, trie
-from assay.sessions.speech.reading import LONGEST_QUOTE
+from assay.sessions.speech import LANGUAGES, Utterance, find_own_words, hash_phrases, parse_utterance
+from assay.sessions.speech.phrases import GAP, KINDS, build_trie, list_kinds, load_tables, split_words
+from assay.sessions.speech.utterances import LONGEST_QUOTE
 from tests.judges.make_turns import QUICK, texts
 from tests.tables import each_row
 
 NOBODY = "none"
-ENGLISH = {phrase for _, phrases in kinds(read_tables()["en"]) for phrase in phrases}
+ENGLISH = {phrase for _, phrases in list_kinds(load_tables()["en"]) for phrase in phrases}
 A_SECOND = 1.0
 
 
-def places(said: Said, kind: str) -> list[tuple[int, int]]:
+def places(said: Utterance, kind: str) -> list[tuple[int, int]]:
     """Sentence and word of each phrase of a kind."""
     return [(heard.sentence, heard.word) for heard in said.heard.get(kind, ())]
 
@@ -66,7 +66,7 @@ def places(said: Said, kind: str) -> list[tuple[int, int]]:
     ],
 )
 def test_what_is_pasted_is_not_said(pasted: str) -> None:
-    said = read(f"please look\n{pasted}\nthank you")
+    said = parse_utterance(f"please look\n{pasted}\nthank you")
     assert "wrong" not in said.text
     assert "complains" not in said.heard
     assert (said.text[:11], said.text[-9:]) == ("please look", "thank you")
@@ -95,7 +95,7 @@ def test_what_is_pasted_is_not_said(pasted: str) -> None:
     ],
 )
 def test_a_sentence_that_looks_like_code_or_a_log_is_said(text: str) -> None:
-    assert own_words(text) == text
+    assert find_own_words(text) == text
 
 
 @each_row(
@@ -113,7 +113,7 @@ def test_a_sentence_that_looks_like_code_or_a_log_is_said(text: str) -> None:
     ],
 )
 def test_what_is_left_of_a_text(text: str, said: str) -> None:
-    assert own_words(text) == said
+    assert find_own_words(text) == said
 
 
 # --- hostile text -------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ HOSTILE = {
 @each_row("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_read_within_a_second(text: str) -> None:
     began = time.process_time()
-    said = read(text)
+    said = parse_utterance(text)
     assert time.process_time() - began < A_SECOND
     assert all(heard.phrase in text for all_of in said.heard.values() for heard in all_of)
 
@@ -200,7 +200,7 @@ def test_hostile_text_is_read_within_a_second(text: str) -> None:
     ],
 )
 def test_a_phrase_has_its_place_in_its_sentence(text: str, kind: str, expected: list[tuple[int, int]]) -> None:
-    assert places(read(text), kind) == expected
+    assert places(parse_utterance(text), kind) == expected
 
 
 @pytest.mark.parametrize(
@@ -208,14 +208,14 @@ def test_a_phrase_has_its_place_in_its_sentence(text: str, kind: str, expected: 
     [("", 0), ("one", 1), ("one two, three!", 3), ("don't re-run it", 3), ("谢谢", 1), ("谢谢你", 2), ("fix这个", 2)],
 )
 def test_two_characters_without_spaces_are_about_a_word(text: str, words: int) -> None:
-    assert read(text).words == words
+    assert parse_utterance(text).words == words
 
 
 @pytest.mark.parametrize(
     ("text", "is_unspaced"), [("thank you", False), ("谢谢", True), ("ありがとう", True), ("使用pytest", True)]
 )
 def test_a_script_without_spaces_is_known(text: str, is_unspaced: bool) -> None:
-    assert read(text).is_unspaced is is_unspaced
+    assert parse_utterance(text).is_unspaced is is_unspaced
 
 
 # --- phrases ------------------------------------------------------------------------------------
@@ -226,33 +226,33 @@ def test_every_phrase_is_heard_as_what_it_is(language: str) -> None:
     kana = "の" if language == "ja" else ""  # without it, Han is taken for Chinese
     deaf = [
         (kind, phrase)
-        for kind, phrases in kinds(read_tables()[language])
+        for kind, phrases in list_kinds(load_tables()[language])
         for phrase in phrases
         if kind != "not" and (language == "en" or phrase not in ENGLISH)
-        if kind not in read(phrase.replace(f" {GAP}", "").replace("*", "") + kana).heard
+        if kind not in parse_utterance(phrase.replace(f" {GAP}", "").replace("*", "") + kana).heard
     ]
     assert not deaf
 
 
 @pytest.mark.parametrize("text", ["THANKS", "Thanks", "tHaNkS", "thanks,", "«thanks»", "*thanks*", "(thanks)"])
 def test_neither_case_nor_punctuation_matters(text: str) -> None:
-    assert read(text).first("accepts").casefold() == "thanks"
+    assert parse_utterance(text).first("accepts").casefold() == "thanks"
 
 
 @pytest.mark.parametrize("apostrophe", ["'", "’"])
 def test_an_apostrophe_may_be_curly(apostrophe: str) -> None:
-    said = read(f"It DOESN{apostrophe}T work")
+    said = parse_utterance(f"It DOESN{apostrophe}T work")
     assert said.first("complains") == f"DOESN{apostrophe}T work"
 
 
 @pytest.mark.parametrize("text", ["thanksgiving", "unthanks", "thanks_to", "thank the you", "ty-pe"])
 def test_a_part_of_a_word_is_no_phrase(text: str) -> None:
-    assert "accepts" not in read(text).heard
+    assert "accepts" not in parse_utterance(text).heard
 
 
 @pytest.mark.parametrize("text", ["fuck", "fucking", "Fucked up", "frustrating", "frustrated"])
 def test_a_stem_is_heard_in_all_its_forms(text: str) -> None:
-    assert read(text).first("frustrated") == text.split()[0]
+    assert parse_utterance(text).first("frustrated") == text.split()[0]
 
 
 @pytest.mark.parametrize(
@@ -268,15 +268,15 @@ def test_a_stem_is_heard_in_all_its_forms(text: str) -> None:
     ],
 )
 def test_up_to_three_words_of_the_same_sentence_stand_in_a_gap(text: str, phrase: str) -> None:
-    assert read(text).first("drops") == phrase
+    assert parse_utterance(text).first("drops") == phrase
 
 
 def test_of_phrases_that_begin_together_the_longest_is_heard() -> None:
-    assert read("commit and push").first("chores") == "commit and push"
+    assert parse_utterance("commit and push").first("chores") == "commit and push"
 
 
 def test_a_phrase_may_be_of_several_kinds() -> None:
-    assert {"complains", "frustrated"} <= set(read("it is still broken").heard)
+    assert {"complains", "frustrated"} <= set(parse_utterance("it is still broken").heard)
 
 
 @each_row(
@@ -294,7 +294,7 @@ def test_a_phrase_may_be_of_several_kinds() -> None:
     ],
 )
 def test_what_is_denied_is_not_heard(text: str, kind: str) -> None:
-    assert kind not in read(text).heard
+    assert kind not in parse_utterance(text).heard
 
 
 @each_row(
@@ -313,20 +313,20 @@ def test_what_is_denied_is_not_heard(text: str, kind: str) -> None:
     ],
 )
 def test_a_denial_reaches_three_words_and_neither_over_a_comma_nor_into_the_next_sentence(text: str, kind: str) -> None:
-    assert kind in read(text).heard
+    assert kind in parse_utterance(text).heard
 
 
 def kinds_at(phrase: str) -> set[str]:
     """Kinds of a phrase that has neither gap nor stem."""
-    node = trie(NOBODY)
-    for word in tokens(phrase):
+    node = build_trie(NOBODY)
+    for word in split_words(phrase):
         node = node[word]
     return set(node[KINDS])
 
 
 def test_what_is_english_too_means_what_it_means_in_english() -> None:
     english = {
-        phrase: {kind for kind, phrases in kinds(read_tables()["en"]) if phrase in phrases}
+        phrase: {kind for kind, phrases in list_kinds(load_tables()["en"]) if phrase in phrases}
         for phrase in ENGLISH
         if GAP not in phrase and "*" not in phrase
     }
@@ -334,26 +334,28 @@ def test_what_is_english_too_means_what_it_means_in_english() -> None:
         phrase
         for language in LANGUAGES
         if language != "en"
-        for _, phrases in kinds(read_tables()[language])
+        for _, phrases in list_kinds(load_tables()[language])
         for phrase in phrases
         if phrase in english
     }
-    told = {tuple(tokens(phrase)): set[str]() for phrase in english}
+    told = {tuple(split_words(phrase)): set[str]() for phrase in english}
     for phrase in english:
-        told[tuple(tokens(phrase))] |= english[phrase]
+        told[tuple(split_words(phrase))] |= english[phrase]
     assert shared
-    assert {phrase: kinds_at(phrase) for phrase in shared} == {phrase: told[tuple(tokens(phrase))] for phrase in shared}
+    assert {phrase: kinds_at(phrase) for phrase in shared} == {
+        phrase: told[tuple(split_words(phrase))] for phrase in shared
+    }
 
 
 def test_japanese_and_chinese_share_characters_and_not_meanings() -> None:
-    assert read("算了").first("drops") == "算了"
-    assert "drops" not in read("算了です").heard
-    assert read("完璧です").first("accepts") == "完璧"
+    assert parse_utterance("算了").first("drops") == "算了"
+    assert "drops" not in parse_utterance("算了です").heard
+    assert parse_utterance("完璧です").first("accepts") == "完璧"
 
 
 def test_the_version_is_short_and_stays() -> None:
-    assert len(version()) == 12
-    assert version() == version()
+    assert len(hash_phrases()) == 12
+    assert hash_phrases() == hash_phrases()
 
 
 # --- quotes -------------------------------------------------------------------------------------
@@ -377,12 +379,12 @@ def test_the_version_is_short_and_stays() -> None:
     ],
 )
 def test_a_quote_is_the_line_in_which_the_first_phrase_stands(text: str, quote: str) -> None:
-    assert read(text).quote("complains") == quote
+    assert parse_utterance(text).quote("complains") == quote
 
 
 def test_of_a_long_line_the_words_around_the_phrase_are_quoted() -> None:
     text = "sum " * 300 + "is wrong " + "sum " * 300
-    quote = read(text).quote("complains")
+    quote = parse_utterance(text).quote("complains")
     assert len(quote) <= LONGEST_QUOTE
     assert "is wrong" in quote
     assert quote in text
@@ -390,7 +392,7 @@ def test_of_a_long_line_the_words_around_the_phrase_are_quoted() -> None:
 
 @pytest.mark.parametrize(("word", "first"), [("scheiße", "scheiße"), ("SCHEISSE", "SCHEISSE"), ("Scheiẞe", "Scheiẞe")])
 def test_a_sharp_s_is_two_and_the_phrase_is_as_it_was_written(word: str, first: str) -> None:
-    assert read(f"So eine {word}, sagt ’s").first("frustrated") == first
+    assert parse_utterance(f"So eine {word}, sagt ’s").first("frustrated") == first
 
 
 @QUICK
@@ -398,7 +400,7 @@ def test_a_sharp_s_is_two_and_the_phrase_is_as_it_was_written(word: str, first: 
 @example(["İ", " still broken"])
 def test_whatever_is_heard_stands_in_the_text_where_it_is_said_to(parts: list[str]) -> None:
     text = " ".join(parts)
-    said = read(text)
+    said = parse_utterance(text)
     for kind, all_of in said.heard.items():
         assert said.quote(kind) in text
         assert said.first(kind) == all_of[0].phrase
@@ -409,7 +411,7 @@ def test_whatever_is_heard_stands_in_the_text_where_it_is_said_to(parts: list[st
 @QUICK
 @given(texts)
 def test_a_text_says_no_more_than_it_holds(text: str) -> None:
-    said = read(text)
-    assert said.text == own_words(text)
+    said = parse_utterance(text)
+    assert said.text == find_own_words(text)
     assert len(said.text) <= len(text)
-    assert said == read(text)
+    assert said == parse_utterance(text)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.sessions.speech import read
-from assay.sessions.speech.phrases import read_tables
+from assay.sessions.speech import parse_utterance
+from assay.sessions.speech.phrases import load_tables
 from tests.tables import each_row
 
 SENTENCES = tomllib.loads(Path(__file__).with_name("speech_european.toml").read_text("utf-8"))
@@ -26,15 +26,15 @@ def phrases(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, list
 
 @each_row(("language", "row"), ROWS, ids=lambda value: value if isinstance(value, str) else value["text"])
 def test_a_sentence_is_heard_as_the_table_says(language: str, row: dict[str, Any]) -> None:
-    heard = read(row["text"]).heard
+    heard = parse_utterance(row["text"]).heard
     assert not set(row["hears"]) - heard.keys()
     assert {kind: [one.phrase for one in heard[kind]] for kind in row["not"] if kind in heard} == {}
 
 
 @pytest.mark.parametrize("language", OURS)
 def test_a_language_has_every_kind_that_english_has(language: str) -> None:
-    english = {kind for kind, _ in phrases(read_tables()["en"])}
-    kept = dict(phrases(read_tables()[language]))
+    english = {kind for kind, _ in phrases(load_tables()["en"])}
+    kept = dict(phrases(load_tables()[language]))
     assert not english - kept.keys()
     assert not [kind for kind, listed in kept.items() if not listed]
 
@@ -43,7 +43,7 @@ def test_a_language_has_every_kind_that_english_has(language: str) -> None:
 def test_no_phrase_is_listed_twice(language: str) -> None:
     twice = [
         (kind, phrase)
-        for kind, listed in phrases(read_tables()[language])
+        for kind, listed in phrases(load_tables()[language])
         for phrase in set(listed)
         if listed.count(phrase) > 1
     ]
@@ -52,7 +52,7 @@ def test_no_phrase_is_listed_twice(language: str) -> None:
 
 @pytest.mark.parametrize("language", OURS)
 def test_no_phrase_begins_or_ends_with_a_gap(language: str) -> None:
-    every = [phrase for _, listed in phrases(read_tables()[language]) for phrase in listed]
+    every = [phrase for _, listed in phrases(load_tables()[language]) for phrase in listed]
     assert not [phrase for phrase in every if phrase.startswith("..") or phrase.endswith("..")]
 
 

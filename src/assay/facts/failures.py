@@ -41,7 +41,7 @@ COMPLAINTS = ("complains", "frustrated")
 EARLY = 4
 """Words before "skip it" in its sentence, at most: behind more of them it is part of a request."""
 QUOTE = 200
-Spoken = Sequence[tuple[int, speech.Said]]
+Spoken = Sequence[tuple[int, speech.Utterance]]
 """What the person said in the final turns, each with the number of its turn."""
 
 
@@ -54,7 +54,7 @@ def fact(turns: Sequence[Turn]) -> Failures:
     asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"]
     first = asked[-FINAL_TURNS][0] if len(asked) >= FINAL_TURNS else 1
     # What the first prompt of all complains of was there before.
-    said = [(n, speech.read(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
+    said = [(n, speech.parse_utterance(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
     end = ending(turns)
     found = [
         *unresolved_error(turns, first, end),
@@ -169,13 +169,13 @@ def is_accepted(turns: Sequence[Turn]) -> bool:
     """The person says that it is fine, or wants it committed or pushed."""
     for turn in turns:
         if turn.prompt:
-            said = speech.read(turn.prompt.text)
+            said = speech.parse_utterance(turn.prompt.text)
             if is_pleased(said) or ("chores" in said.heard and not said.first(*COMPLAINTS)):
                 return True
     return False
 
 
-def is_pleased(said: speech.Said) -> bool:
+def is_pleased(said: speech.Utterance) -> bool:
     """It accepts, and not in one breath with a complaint."""
     sore = {heard.sentence for heard in said.heard.get("complains", ())}
     return any(heard.sentence not in sore for heard in said.heard.get("accepts", ()))

@@ -94,7 +94,7 @@ def find_plan_ground(record: SessionRecord) -> Iterator[Citation]:
 
 def has_next_complaint(record: SessionRecord) -> bool:
     """Whether what the person said next complains of what was done, or lets go of it."""
-    said = speech.read(record.after.text) if record.after else None
+    said = speech.parse_utterance(record.after.text) if record.after else None
     return said is not None and bool(said.first("complains", "frustrated", "drops")) and not said.first("accepts")
 
 
@@ -119,7 +119,7 @@ def is_satisfied(record: SessionRecord, number: int) -> bool:
 
 def is_praise(after: Prompt) -> bool:
     """Whether what was said next begins with being content."""
-    heard = speech.read(after.text[:LOOKED_AT]).heard.get("accepts", ())
+    heard = speech.parse_utterance(after.text[:LOOKED_AT]).heard.get("accepts", ())
     return any(one.word <= EARLY for one in heard)
 
 

@@ -31,8 +31,8 @@ class TurnReading(Struct, frozen=True):
 
     number: int
     turn: Turn
-    said: speech.Said
-    reply: speech.Said
+    said: speech.Utterance
+    reply: speech.Utterance
     """What the agent's last words in it begin with."""
     closing: str
     """The sentence they end with."""
@@ -86,7 +86,7 @@ def read_timeline(turns: Sequence[Turn]) -> Timeline:
 
 def read_turn(number: int, turn: Turn) -> TurnReading:
     prompt = turn.prompt
-    said = speech.read(prompt.text if prompt else "")
+    said = speech.parse_utterance(prompt.text if prompt else "")
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     is_chore = "chores" in said.heard and said.words <= 14
     is_late = number > 1
@@ -95,7 +95,7 @@ def read_turn(number: int, turn: Turn) -> TurnReading:
         number=number,
         turn=turn,
         said=said,
-        reply=speech.read(replies[-1][:REPLY] if replies else ""),
+        reply=speech.parse_utterance(replies[-1][:REPLY] if replies else ""),
         closing=tail(replies[-1]) if replies else "",
         has_edits=any(made_edits(call) for call in turn.calls),
         is_mutating=any(is_mutating(call) for call in turn.calls),

@@ -12,7 +12,7 @@ from assay.errors import BadInput
 from assay.facts.tokens import MILLION, Price, cost_of, price_of
 from assay.llm import Backend, ModelCall, Question
 from assay.llm.egress import Estimate
-from assay.sessions.rendering import estimate as tokens_in
+from assay.sessions.rendering import estimate_tokens as tokens_in
 from assay.types import Usage
 
 REPLY_TOKENS = {"topic": 120, "language": 25, "rubric": 330, "outcome": 260}

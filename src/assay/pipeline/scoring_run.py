@@ -132,8 +132,8 @@ class ScoringRun:
     def start(self, waiting: Sequence[StreamFiles], total: int) -> None:
         """Start processes where they are worth it."""
         if total > ALONE_BYTES:
-            speech.prepare()
-            redaction.prepare(self.terms.reading.options)
+            speech.prepare_phrases()
+            redaction.prepare_rules(self.terms.reading.options)
             self.pool.start(len(waiting))
 
     def waiting(self, done: set[tuple[StreamName, int]]) -> list[StreamFiles]:

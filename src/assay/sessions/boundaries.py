@@ -217,7 +217,7 @@ def goes_on(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
 
 def is_follow_up(text: str) -> bool:
     """Whether a prompt only asks to hand work in, answers, or finds fault with what was done."""
-    said = speech.read(text)
+    said = speech.parse_utterance(text)
     if said.words <= LONGEST_CHORE and "chores" in said.heard:
         return True
     return bool(said.first("complains", "frustrated")) or (

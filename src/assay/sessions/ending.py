@@ -68,7 +68,7 @@ def is_goodbye(turn: Turn) -> bool:
     """Only thanks or agreement that nobody answered: nothing is left to do."""
     if turn.prompt is None or kind_of(turn) != "unanswered":
         return False
-    said = speech.read(turn.prompt.text)
+    said = speech.parse_utterance(turn.prompt.text)
     return said.words <= 8 and bool(said.first("accepts")) and not said.first("complains", "frustrated", "chores")
 
 
@@ -112,7 +112,7 @@ def announces_more(text: str) -> bool:
     last = [part for part in SENTENCES.split(flat[-LAST_WORDS:]) if part.strip()]
     if not last or flat.endswith(("?", "？")):
         return False
-    said = speech.read(last[-1])
+    said = speech.parse_utterance(last[-1])
     opens = any(heard.word <= 2 for heard in said.heard.get("agent.more", ()))
     return opens and not said.first("agent.asks_back", "agent.done")
 

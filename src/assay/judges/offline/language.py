@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.facts import languages
 from assay.sessions import speech
-from assay.sessions.speech.phrases import frequent_words, tokens
+from assay.sessions.speech.phrases import load_frequent_words, split_words
 from assay.types import LanguageJudgement, Turn
 
 KANA, HANGUL, HAN = re.compile("[\u3040-\u30ff]"), re.compile("[\uac00-\ud7af]"), re.compile("[\u4e00-\u9fff]")
@@ -18,7 +18,7 @@ ENOUGH = 0.15
 def language(turns: Sequence[Turn]) -> LanguageJudgement:
     """ISO 639-1 code of the person's language, `None` where too little was said; the language of most lines."""
     said = [
-        speech.own_words(turn.prompt.text)
+        speech.find_own_words(turn.prompt.text)
         for turn in turns
         if turn.prompt and turn.prompt.kind not in ("plan", "shell")
     ]
@@ -38,10 +38,10 @@ def detect_language(text: str) -> str | None:
         return "ja" if kana > 0.1 * (kana + han) else "zh"
     if len(CYRILLIC.findall(text)) > ENOUGH * letters:
         return "ru"
-    counts = Counter(tokens(text))
+    counts = Counter(split_words(text))
     share = {
         name: sum(counts[word] for word in words) / len(words) ** 0.5
-        for name, words in frequent_words().items()
+        for name, words in load_frequent_words().items()
         if name not in ("ja", "zh", "ko", "ru")
     }
     best = max(sorted(share), key=lambda name: share[name])

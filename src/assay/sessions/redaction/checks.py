@@ -10,7 +10,7 @@ from math import log2
 
 from msgspec import Struct
 
-from assay.sessions.redaction.rulebook import Rule, tables
+from assay.sessions.redaction.rulebook import RedactionRule, load_tables
 
 FREQUENT = frozenset(
     "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve co me de hi ri ro ic "
@@ -55,10 +55,10 @@ LONGEST_BLANK = 300
 NEAR = 2000
 
 
-class Found(Struct, frozen=True):
+class Candidate(Struct, frozen=True):
     """A match that may be a secret."""
 
-    rule: Rule
+    rule: RedactionRule
     text: bytes
     word: tuple[int, int]
     """Where the word stands that led here."""
@@ -70,7 +70,7 @@ class Found(Struct, frozen=True):
         return self.match.groupdict().get(name) or b""
 
 
-class Never(Struct, frozen=True):
+class NeverTable(Struct, frozen=True):
     """`never.toml`, compiled."""
 
     parts: re.Pattern[bytes]
@@ -86,14 +86,15 @@ class Never(Struct, frozen=True):
 
 
 @cache
-def never() -> Never:
-    given = tables()["never"]
+def load_never() -> NeverTable:
+    """What is never a secret."""
+    given = load_tables()["never"]
     words = sorted(given["words"].split(), key=len, reverse=True)
 
     def either(patterns: list[str], flags: int = re.IGNORECASE) -> re.Pattern[bytes]:
         return re.compile("|".join(patterns).encode(), re.ASCII | flags)
 
-    return Never(
+    return NeverTable(
         either(given["parts"]),
         either(given["starts"]),
         either(given["wholes"], 0),
@@ -107,8 +108,8 @@ def never() -> Never:
     )
 
 
-class Places(Struct, frozen=True):
-    """Of `never.toml` what is about people and places."""
+class PlaceTable(Struct, frozen=True):
+    """The part of `never.toml` that is about people and places."""
 
     email: re.Pattern[bytes]
     home: re.Pattern[bytes]
@@ -116,9 +117,10 @@ class Places(Struct, frozen=True):
 
 
 @cache
-def places() -> Places:
-    given = tables()["never"]["places"]
-    return Places(
+def load_places() -> PlaceTable:
+    """Addresses, homes and hosts that are nobody's own."""
+    given = load_tables()["never"]["places"]
+    return PlaceTable(
         *(re.compile("|".join(given[one]).encode(), re.ASCII | re.IGNORECASE) for one in ("email", "home", "host"))
     )
 
@@ -127,15 +129,15 @@ def places() -> Places:
 
 
 @lru_cache(1024)
-def entropy(value: bytes) -> float:
-    """Shannon's, in bits a byte."""
+def measure_entropy(value: bytes) -> float:
+    """Shannon's entropy, in bits a byte."""
     size = len(value) or 1
     return -sum(n / size * log2(n / size) for n in Counter(value).values())
 
 
 @lru_cache(1024)
 def is_wordy(value: bytes) -> bool:
-    """Whether most of it is words; numbers that stand apart, as in dates and versions, don't matter."""
+    """Whether most of a value is words; numbers that stand apart, as in dates and versions, don't matter."""
     rest = APART.sub(b" ", value)
     words = sum(len(run) for run in LETTERS.findall(rest) if is_word(run.lower().decode()))
     return words * 2 >= len(NOT_ALNUM.sub(b"", rest))
@@ -150,8 +152,8 @@ def is_word(letters: str) -> bool:
 
 @lru_cache(1024)
 def is_blank(value: bytes) -> bool:
-    """Whether it only stands for a value, whatever the place: a placeholder, a variable, a call, a path."""
-    known = never()
+    """Whether a value only stands for one, whatever the place: a placeholder, a variable, a call, a path."""
+    known = load_never()
     if len(value) > LONGEST_BLANK:
         return bool(known.starts.match(value))
     return bool(known.starts.match(value) or known.wholes.fullmatch(value) or known.parts.search(value))
@@ -159,31 +161,31 @@ def is_blank(value: bytes) -> bool:
 
 @lru_cache(1024)
 def is_none(value: bytes) -> bool:
-    """Whether it is blank, an id, or what people write for a secret in tests."""
-    known = never()
+    """Whether a value is blank, an id, or what people write for a secret in tests."""
+    known = load_never()
     return bool(
         is_blank(value) or known.ids.fullmatch(value) or not (known.words.sub(b"", value) or CHOSEN.match(value))
     )
 
 
 def is_mixed(value: bytes) -> bool:
-    """Whether it has letters and digits, or letters of both cases in disorder."""
+    """Whether a value has letters and digits, or letters of both cases in disorder."""
     letters = sum(map(len, LETTERS.findall(value)))
     has_digit = any(48 <= one <= 57 for one in value)
     return letters * 5 >= len(value) and (has_digit or (value.swapcase() != value and not value.islower()))
 
 
 def is_random(value: bytes, shortest: int = 16) -> bool:
-    """Whether nobody would make it up: long, mixed, and no words."""
+    """Whether nobody would make a value up: long, mixed, and no words."""
     if len(value) < shortest or not is_mixed(value) or is_none(value):
         return False
     if HEX.fullmatch(value):
-        return entropy(value) >= LEAST_HEX
-    return entropy(value) >= LEAST and not is_wordy(value)
+        return measure_entropy(value) >= LEAST_HEX
+    return measure_entropy(value) >= LEAST and not is_wordy(value)
 
 
 def is_chosen(value: bytes) -> bool:
-    """Whether it looks like a password somebody chose, rather than like a name in code."""
+    """Whether a value looks like a password somebody chose, rather than like a name in code."""
     if len(value) < 6 or is_none(value):
         return False
     has_sign, has_digit = bool(SIGN.search(value)), bool(DIGIT.search(value))
@@ -193,8 +195,8 @@ def is_chosen(value: bytes) -> bool:
 
 
 def is_weak(value: bytes) -> bool:
-    """Whether somebody chose it who should not have: letters, and digits that number nothing."""
-    known, low = never(), value.lower()
+    """Whether a value is a weak password: letters, and digits that number nothing."""
+    known, low = load_never(), value.lower()
     numbered = NUMBERED.fullmatch(low)
     if not WEAK.fullmatch(value) or is_blank(value) or (numbered and numbered[1] in known.numbered):
         return False
@@ -202,26 +204,26 @@ def is_weak(value: bytes) -> bool:
 
 
 def is_lettered(value: bytes) -> bool:
-    """Whether it is letters that make no words: `jsonpw`."""
+    """Whether a value is letters that make no words: `jsonpw`."""
     return len(value) >= 6 and value.isalpha() and value.islower() and not is_none(value) and not is_wordy(value)
 
 
 def is_set(value: bytes) -> bool:
-    """Whether it may be what a variable is set to: no placeholder, number, name in code or sentence."""
-    if is_blank(value) or value.lower() in never().known or (is_none(value) and not COMPOUND.fullmatch(value)):
+    """Whether a variable may be set to this value: no placeholder, number, name in code or sentence."""
+    if is_blank(value) or value.lower() in load_never().known or (is_none(value) and not COMPOUND.fullmatch(value)):
         return False
-    if NOT_ALNUM.search(value) and len(never().words.sub(b"", value)) < 3:  # `test-token-1`
+    if NOT_ALNUM.search(value) and len(load_never().words.sub(b"", value)) < 3:  # `test-token-1`
         return False
     return not (b" " in value and is_wordy(value)) and not (b"." in value and NAME.fullmatch(value))
 
 
-def is_variable(found: Found) -> bool:
+def is_variable(found: Candidate) -> bool:
     """Whether the name is an environment variable's, set as a shell does: `API_TOKEN=`, not `api_token =`."""
     start, end = found.word
     return found.text[start:end].isupper() and bool(VARIABLE.match(found.text, end))
 
 
-def is_sent(found: Found) -> bool:
+def is_sent(found: Candidate) -> bool:
     """Whether the name is a header's of somebody's own or a parameter's of an address."""
     start, end = found.word
     ahead = AHEAD.search(found.text[max(0, start - 40) : start])
@@ -231,95 +233,95 @@ def is_sent(found: Found) -> bool:
     return name.startswith(b"x-") or (is_parameter and found.text[end - 1 : end + 1].endswith(b"="))
 
 
-def is_named_secret(found: Found) -> bool:
+def is_named_secret(found: Candidate) -> bool:
     """Whether the name around the word says so: `api_token`, not `token_count` or `next_page_token`."""
     start, end = found.word
     ahead, behind = AHEAD.search(found.text[max(0, start - 40) : start]), BEHIND.match(found.text, end)
     first = NAME_PART.findall(ahead[0])[-1:] if ahead else []
     last = NAME_PART.findall(behind[0])[-1:] if behind else []
-    known = never()
+    known = load_never()
     return not any(one.lower() in known.before for one in first) and not any(one.lower() in known.after for one in last)
 
 
 # --- by name ----------------------------------------------------------------------------------
 
 
-def shape(value: bytes, found: Found) -> bool:
-    return entropy(value) >= found.rule.entropy
+def has_shape(value: bytes, found: Candidate) -> bool:
+    return measure_entropy(value) >= found.rule.entropy
 
 
-def random(value: bytes, _: Found) -> bool:
+def is_random_value(value: bytes, _: Candidate) -> bool:
     return is_random(value)
 
 
-def given(value: bytes, _: Found) -> bool:
-    return len(value) > 2 and not is_blank(value) and value.lower() not in never().plain
+def is_given(value: bytes, _: Candidate) -> bool:
+    return len(value) > 2 and not is_blank(value) and value.lower() not in load_never().plain
 
 
-def likely(value: bytes, _: Found) -> bool:
+def is_likely(value: bytes, _: Candidate) -> bool:
     return len(value) >= 8 and is_chosen(value)
 
 
-def lasting(value: bytes, _: Found) -> bool:
-    """Letters and digits where only a secret stands."""
+def is_lasting(value: bytes, _: Candidate) -> bool:
+    """Whether a value has letters and digits, where only a secret stands."""
     return len(value) >= 6 and not is_none(value) and bool(DIGIT.search(value)) and bool(LETTERS.search(value))
 
 
-def environment(value: bytes, found: Found) -> bool:
+def is_environment_value(value: bytes, found: Candidate) -> bool:
     return is_named_secret(found) and is_set(value)
 
 
-def spoken(value: bytes, _: Found) -> bool:
-    """What people say after `password`: a word of the sentence, unless digits stand in it."""
+def is_spoken(value: bytes, _: Candidate) -> bool:
+    """Whether a value is what people say after `password`: a word of the sentence, unless digits stand in it."""
     if is_none(value) or len(value) < 6:
         return False
     has_sign = bool(SIGN.search(value)) and not CODE.search(value)
     return is_weak(value) or (has_sign and bool(DIGIT.search(value)) and bool(LETTERS.search(value)))
 
 
-def pin(value: bytes, _: Found) -> bool:
+def is_pin(value: bytes, _: Candidate) -> bool:
     return len(set(value)) > 1
 
 
-def basic(value: bytes, _: Found) -> bool:
-    """`name:password` in base64."""
+def is_basic_login(value: bytes, _: Candidate) -> bool:
+    """Whether a value is `name:password` in base64."""
     try:
         return b":" in b64decode(value + b"=" * (-len(value) % 4), validate=True)
     except Error:
         return False
 
 
-def pem(value: bytes, _: Found) -> bool:
-    """A key, rather than code that looks for one."""
+def is_pem(value: bytes, _: Candidate) -> bool:
+    """Whether a value is a key, rather than code that looks for one."""
     body = value.split(b"KEY", 1)[-1].split(b"V1", 1)[-1]
-    return any(entropy(line) > 2.5 for line in PEM_BODY.findall(body))
+    return any(measure_entropy(line) > 2.5 for line in PEM_BODY.findall(body))
 
 
-def kubernetes(value: bytes, found: Found) -> bool:
-    """`data` of a Secret, and of nothing else."""
+def is_kubernetes_secret(value: bytes, found: Candidate) -> bool:
+    """Whether a value is `data` of a Secret, and of nothing else."""
     start, end = found.word
     text = found.text
     if text.find(b"Secret", max(0, start - NEAR), found.end + NEAR) < 0:
         return False
     is_secret = IN_SECRET.search(text, max(0, start - NEAR), start) or IN_SECRET.search(text, end, found.end + NEAR)
-    return bool(is_secret) and given(value, found)
+    return bool(is_secret) and is_given(value, found)
 
 
-def login(value: bytes, found: Found) -> bool:
-    """`-u name:password`: of curl it may be anything, elsewhere it may be a group's name."""
+def is_login(value: bytes, found: Candidate) -> bool:
+    """Whether a value is the password of `-u name:password`: of curl anything may be, elsewhere it may be a group."""
     ahead = found.text[max(0, found.start - 300) : found.start]
-    return given(value, found) if b"curl" in ahead.rsplit(b"\n", 1)[-1] else is_chosen(value)
+    return is_given(value, found) if b"curl" in ahead.rsplit(b"\n", 1)[-1] else is_chosen(value)
 
 
-def flag(value: bytes, found: Found) -> bool:
-    """What follows a flag in prose is a word."""
+def is_flag_value(value: bytes, found: Candidate) -> bool:
+    """Whether a value behind a flag is a secret; in prose it is a word."""
     is_password = b"pass" in found.match[0].lower() or b"pwd" in found.match[0].lower()
     if is_password and (found.group("q") or found.group("glue").strip()):
-        return given(value, found)
+        return is_given(value, found)
     return is_chosen(value) or (is_password and is_weak(value))
 
 
-def password(value: bytes, found: Found) -> bool:
+def is_password(value: bytes, found: Candidate) -> bool:
     if not is_named_secret(found):
         return False
     if found.group("comma"):
@@ -333,14 +335,14 @@ def password(value: bytes, found: Found) -> bool:
     return found.text[slice(*found.word)].lower() in STRONG and is_weak(value)
 
 
-def named(value: bytes, found: Found) -> bool:
+def is_named_value(value: bytes, found: Candidate) -> bool:
     if not is_named_secret(found):
         return False
     if found.group("comma"):
         return is_listed(value)
     if is_variable(found):
         return is_set(value)
-    if is_sent(found) and lasting(value, found):
+    if is_sent(found) and is_lasting(value, found):
         return True
     if found.group("q") or found.group("e"):
         is_loose = found.text[slice(*found.word)].lower() in LOOSE or bool(found.group("call"))
@@ -349,26 +351,40 @@ def named(value: bytes, found: Found) -> bool:
 
 
 def is_listed(value: bytes) -> bool:
-    """What follows a name in a list may be the next name."""
+    """Whether a value in a list is a secret, rather than the next name."""
     return is_random(value) and bool(DIGIT.search(value))
 
 
-def email(value: bytes, _: Found) -> bool:
-    return not places().email.search(value)
+def is_email(value: bytes, _: Candidate) -> bool:
+    return not load_places().email.search(value)
 
 
-def home(value: bytes, _: Found) -> bool:
-    return not (places().home.fullmatch(value) or is_blank(value))
+def is_home(value: bytes, _: Candidate) -> bool:
+    return not (load_places().home.fullmatch(value) or is_blank(value))
 
 
-def host(value: bytes, _: Found) -> bool:
-    return not places().host.fullmatch(value)
+def is_host(value: bytes, _: Candidate) -> bool:
+    return not load_places().host.fullmatch(value)
 
 
-CHECKS: dict[str, Callable[[bytes, Found], bool]] = {
-    one.__name__: one
-    for one in (
-        shape, random, given, likely, lasting, environment, spoken, pin, basic, pem, kubernetes, login, flag, password,
-        named, email, home, host,
-    )
-}  # fmt: skip
+CHECKS: dict[str, Callable[[bytes, Candidate], bool]] = {
+    "shape": has_shape,
+    "random": is_random_value,
+    "given": is_given,
+    "likely": is_likely,
+    "lasting": is_lasting,
+    "environment": is_environment_value,
+    "spoken": is_spoken,
+    "pin": is_pin,
+    "basic": is_basic_login,
+    "pem": is_pem,
+    "kubernetes": is_kubernetes_secret,
+    "login": is_login,
+    "flag": is_flag_value,
+    "password": is_password,
+    "named": is_named_value,
+    "email": is_email,
+    "home": is_home,
+    "host": is_host,
+}
+"""Checks by the names that rules call them by."""

@@ -1,170 +1,42 @@
-"""Replaces what the rules find by markers."""
+"""Replaces secrets by markers, in texts and streams; and makes streams that have no words."""
 
 import re
-from bisect import bisect, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
-from typing import NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
-from assay.sessions.redaction.checks import CHECKS, Found, is_random
-from assay.sessions.redaction.gates import Gate, Hit, Word, gate
-from assay.sessions.redaction.rulebook import Rule, rules
-from assay.types import Clean, Value
+from assay.sessions.kinds_of_files import table
+from assay.sessions.paths import absolute
+from assay.sessions.redaction.checks import is_random
+from assay.sessions.redaction.finder import NO_OPTIONS, RedactionOptions, Span, load_finder
+from assay.sessions.turns import first_words
+from assay.types import Call, Clean, Edit, Mark, Part, Run, Stream, Turn
 
-MARKER = re.compile(rb"\[redacted:[a-z][a-z0-9-]{0,60}\]")
-ESCAPES = (rb"\n", rb"\r", rb"\t")
-"""Their letter is none of the word behind them."""
 SHORTEST = 6
 """No secret that can be told from other words is shorter, its name included."""
 MOST_ROUNDS = 8
-PORTION = 1 << 20
-MOST_INSIDE = 3
-"""Matches of one rule that begin inside another of its own: `secret: "token=…"`."""
 MOST_KNOWN = 200
 
-
-class Options(Value, frozen=True):
-    """What is replaced apart from secrets."""
-
-    email: bool = False
-    home: bool = False
-    hosts: bool = False
-
-
-NO_OPTIONS = Options()
-
-
-class Span(NamedTuple):
-    """A secret's place."""
-
-    start: int
-    end: int
-    kind: str
-
-
-class Finder:
-    """A gate, and the rules behind each of its words."""
-
-    def __init__(self, options: Options, engine: str = "") -> None:
-        wanted = [rule for rule in rules() if not rule.option or asdict(options)[rule.option]]
-        behind: dict[Word, list[Rule]] = {}
-        for rule in wanted:
-            for word in rule.words:
-                text = word.lower() if rule.caseless else word
-                behind.setdefault(Word(text.encode(), rule.caseless, rule.then), []).append(rule)
-        self.words = list(behind)
-        self.rules = list(behind.values())
-        self.sizes = [len(word.text) for word in self.words]
-        self.longest = max(self.sizes)
-        self.gate: Gate = gate(self.words, engine)
-
-    def spans(self, text: bytes) -> list[Span]:
-        """What is to be replaced, in order, without overlaps."""
-        if len(text) <= PORTION:
-            hits = self.gate(text)
-            matches = list(self.matches(text, hits)) if hits else []
-        else:
-            matches = list(self.matches(text, self.hits(text)))
-        return settled(text, matches) if matches else []
-
-    def hits(self, text: bytes) -> Iterator[Hit]:
-        """The gate's, portion by portion: a word on every byte must not fill the memory."""
-        for at in range(0, len(text), PORTION):
-            for end, number in self.gate(text[at : at + PORTION + self.longest]):
-                if end - len(self.words[number].text) < PORTION:
-                    yield at + end, number
-
-    def matches(self, text: bytes, hits: Iterable[Hit]) -> Iterator[Found]:
-        """All that the patterns confirm."""
-        done: dict[int, tuple[int, int]] = {}
-        for end, number in hits:
-            start = end - self.sizes[number]
-            for rule in self.rules[number]:
-                until, inside = done.get(rule.rank, (0, 0)) if done else (0, 0)
-                if start < until and (rule.each or inside >= MOST_INSIDE):
-                    continue
-                match = (
-                    led_to(rule, text, start, end)
-                    if rule.before
-                    else rule.pattern.match(text, end if rule.follows else start)
-                )
-                if match:
-                    done[rule.rank] = (max(until, match.end()), inside + 1 if start < until else 0)
-                    yield from found_in(rule, text, (start, end), match)
-
-
-def led_to(rule: Rule, text: bytes, start: int, end: int) -> re.Match[bytes] | None:
-    """The match of a rule that begins ahead of its word."""
-    at = start - rule.before
-    if rule.lead:
-        ahead = text[max(0, at) : start]
-        at = start - len(ahead) + len(ahead.rstrip(rule.characters))
-        at += text[max(0, at - 1) : at + 1] in ESCAPES
-    match = rule.pattern.match(text, at) if at >= 0 else None
-    return match if match and match.end() >= end else None
-
-
-def found_in(rule: Rule, text: bytes, word: tuple[int, int], match: re.Match[bytes]) -> Iterator[Found]:
-    """The secrets of a match."""
-    if rule.each:
-        for part in rule.parts.finditer(text, *match.span("block")):
-            yield Found(rule, text, word, part, *part.span("s"))
-        return
-    groups = match.groupdict()
-    name = next((one for one in ("s", "e", "p", "u") if groups.get(one) is not None), None)
-    yield Found(rule, text, word, match, *(match.span(name) if name else match.span()))
-
-
-def settled(text: bytes, matches: list[Found]) -> list[Span]:
-    """Those that are secrets; where two overlap, what is left of the lower one."""
-    taken = [Span(*marker.span(), "") for marker in MARKER.finditer(text)]
-    for found in sorted(matches, key=lambda one: (one.rule.rank, one.start)):
-        pieces = without(found.start, found.end, taken)
-        value = b"".join(text[start:end] for start, end in pieces)
-        if value and CHECKS[found.rule.check](value, found):
-            for start, end in pieces:
-                insort(taken, Span(start, end, found.rule.kind))
-    return [span for span in taken if span.kind]
-
-
-def without(start: int, end: int, taken: list[Span]) -> list[tuple[int, int]]:
-    """The pieces of a stretch that are not taken yet."""
-    at = bisect(taken, Span(start, 0, ""))
-    if at and taken[at - 1].end > start:
-        at -= 1
-    pieces: list[tuple[int, int]] = []
-    while at < len(taken) and taken[at].start < end:
-        if start < taken[at].start:
-            pieces.append((start, taken[at].start))
-        start = max(start, taken[at].end)
-        at += 1
-    return [*pieces, (start, end)] if start < end else pieces
-
-
-@cache
-def finder(options: Options, engine: str = "") -> Finder:
-    """One for all who want the same."""
-    return Finder(options, engine)
-
-
-def prepare(options: Options) -> None:
-    """Read and compile the rules now, so that processes which are forked later share them."""
-    finder(options)
+APART = "\n\0\n"
+"""Between texts that are looked at together: no rule reaches across."""
+ENDING = re.compile(r"\.([A-Za-z0-9]{1,5})\Z")
+OTHER_ENDINGS = frozenset("md rst txt json yaml yml toml xml html css scss less sql csv ini cfg".split())
+KNOWN_PROGRAMS = frozenset({"rm", "git"})
+"""Programs that facts ask for by name."""
 
 
 class Redactor:
     """Replaces secrets by markers: the same value by the same marker, another of its kind by one with a number."""
 
-    def __init__(self, options: Options = NO_OPTIONS, engine: str = "") -> None:
+    def __init__(self, options: RedactionOptions = NO_OPTIONS, engine: str = "") -> None:
         self.found: Counter[str] = Counter()
         """How many of each kind were replaced."""
         self.known: dict[bytes, bytes] = {}
         """Values nobody would say by chance, with their markers: they are replaced wherever they stand."""
-        self.finder = partial(finder, options, engine)
+        self.finder = partial(load_finder, options, engine)
         self.numbers: dict[str, dict[bytes, int]] = {}
 
     def text(self, text: str) -> Clean:
@@ -173,19 +45,19 @@ class Redactor:
             return Clean(text)
         raw = given = text.encode("utf-8", "surrogatepass")
         for _ in range(MOST_ROUNDS):  # what was hidden by its neighbour may show without it
-            spans = self.finder().spans(raw)
-            found = self.without_known(self.replaced(raw, spans) if spans else raw)
+            spans = self.finder().find_spans(raw)
+            found = self.replace_known(self.replace_spans(raw, spans) if spans else raw)
             if found is raw:
                 break
             raw = found
         return Clean(text if raw is given else raw.decode("utf-8", "surrogatepass"))
 
     def holds(self, text: str) -> bool:
-        """Whether there is anything to replace."""
+        """Whether a text has anything to replace."""
         raw = text.encode("utf-8", "surrogatepass")
-        return any(value in raw for value in self.known) or bool(self.finder().spans(raw))
+        return any(value in raw for value in self.known) or bool(self.finder().find_spans(raw))
 
-    def replaced(self, text: bytes, spans: list[Span]) -> bytes:
+    def replace_spans(self, text: bytes, spans: list[Span]) -> bytes:
         """The text with markers for these spans."""
         parts: list[bytes] = []
         at = 0
@@ -194,11 +66,11 @@ class Redactor:
                 start -= 1
             while end < len(text) and is_inside(text[end]):
                 end += 1
-            parts += [text[at:start], self.marker(kind, text[start:end])]
+            parts += [text[at:start], self.build_marker(kind, text[start:end])]
             at = end
         return b"".join([*parts, text[at:]])
 
-    def marker(self, kind: str, value: bytes) -> bytes:
+    def build_marker(self, kind: str, value: bytes) -> bytes:
         """The marker of a value: numbered from the second of its kind on."""
         known = self.numbers.setdefault(kind, {})
         number = known.setdefault(blake2b(value, digest_size=16).digest(), len(known) + 1)
@@ -208,7 +80,7 @@ class Redactor:
             self.known[value] = marker
         return marker
 
-    def without_known(self, text: bytes) -> bytes:
+    def replace_known(self, text: bytes) -> bytes:
         """The text without values that were given away elsewhere."""
         for value, marker in self.known.items():
             if value in text:
@@ -220,3 +92,172 @@ class Redactor:
 def is_inside(byte: int) -> bool:
     """Whether a character began before this byte: none is ever cut in half."""
     return byte & 0xC0 == 0x80
+
+
+# --- streams whose words are clean ----------------------------------------------------------
+
+
+def redact_stream(stream: Stream, redactor: Redactor) -> Stream:
+    """The stream with every secret replaced; the very same where there is none."""
+    turns = tuple(redact_turn(turn, redactor) for turn in stream.turns)
+    about = redact_part(stream.about, redactor)
+    files = tuple(map(redactor.text, stream.files))
+    if (
+        about is stream.about
+        and files == stream.files
+        and all(new is old for new, old in zip(turns, stream.turns, strict=True))
+    ):
+        return stream
+    if redactor.known:  # what was said before the place that gave a value away
+        turns = tuple(redact_turn(turn, redactor) for turn in turns)
+        about = redact_part(about, redactor)
+    return replace(stream, about=about, turns=turns, files=files)
+
+
+def redact_turn(turn: Turn, redactor: Redactor) -> Turn:
+    """A turn with its secrets replaced; most have none, so all its texts are looked at as one first."""
+    if not redactor.holds(APART.join(list_texts(turn))):
+        return turn
+    text = redactor.text
+    return replace(
+        turn,
+        prompt=turn.prompt and replace(turn.prompt, text=text(turn.prompt.text)),
+        replies=tuple(replace(reply, text=text(reply.text)) for reply in turn.replies),
+        calls=tuple(redact_call(call, text) for call in turn.calls),
+        spends=tuple(replace(spend, model=text(spend.model), by=text(spend.by)) for spend in turn.spends),
+        marks=tuple(replace(mark, detail=text(mark.detail)) for mark in turn.marks),
+        signs=tuple(map(text, turn.signs)),
+    )
+
+
+def list_texts(turn: Turn) -> Iterator[str]:
+    """All words of a turn."""
+    if turn.prompt:
+        yield turn.prompt.text
+    for reply in turn.replies:
+        yield reply.text
+    for call in turn.calls:
+        yield from (call.name, call.target, call.command, call.output, call.id, call.agent, call.by)
+        for edit in call.edits:
+            yield edit.path
+            yield edit.text
+        for run in call.runs:
+            yield run.program
+            yield from run.paths
+            yield run.folder
+    for spend in turn.spends:
+        yield from (spend.model, spend.by)
+    for mark in turn.marks:
+        yield mark.detail
+    yield from turn.signs
+
+
+def redact_call(call: Call, text: Callable[[str], str]) -> Call:
+    return replace(
+        call,
+        name=text(call.name),
+        target=text(call.target),
+        command=text(call.command),
+        output=text(call.output),
+        id=text(call.id),
+        agent=text(call.agent),
+        by=text(call.by),
+        edits=tuple(replace(edit, path=text(edit.path), text=text(edit.text)) for edit in call.edits),
+        runs=tuple(
+            replace(run, program=text(run.program), paths=tuple(map(text, run.paths)), folder=text(run.folder))
+            for run in call.runs
+        ),
+    )
+
+
+def redact_part(part: Part, redactor: Redactor) -> Part:
+    given = (part.title, part.asked, part.branch, part.cwd, *part.branches, *part.signs)
+    if not redactor.holds(APART.join(given)):
+        return part
+    title, asked, branch, cwd, *others = map(redactor.text, given)
+    branches, signs = tuple(others[: len(part.branches)]), tuple(others[len(part.branches) :])
+    return replace(part, title=title, asked=asked, branch=branch, cwd=cwd, branches=branches, signs=signs)
+
+
+# --- without words ----------------------------------------------------------------------------
+
+
+def silence_stream(stream: Stream, silenced_turns: Sequence[bool] = ()) -> Stream:
+    """The stream without a word, or without those of some turns: kinds, counts, times, outcomes and line hashes stay.
+
+    Names, paths, targets and commands become hashes, so that facts can still tell one from another. Where it was
+    (`cwd`, folders) stays: it is how the owner is known.
+    """
+    part = stream.about
+    which = silenced_turns or [True] * len(stream.turns)
+    turns = tuple(
+        silence_turn(turn, partial(hide_path, cwd=part.cwd), stream.id) if is_silent else turn
+        for turn, is_silent in zip(stream.turns, which, strict=True)
+    )
+    asked = first_words(turn.prompt for turn, is_silent in zip(stream.turns, which, strict=True) if not is_silent)
+    return replace(stream, about=replace(part, title="", asked=asked, branch="", branches=()), turns=turns)
+
+
+def silence_turn(turn: Turn, path: Callable[..., str], salt: str) -> Turn:
+    return replace(
+        turn,
+        prompt=turn.prompt and replace(turn.prompt, text=""),
+        replies=tuple(replace(reply, text="") for reply in turn.replies),
+        calls=tuple(silence_call(call, path, salt) for call in turn.calls),
+        spends=tuple(replace(spend, by=hide_text(spend.by, salt)) for spend in turn.spends),
+        marks=tuple(silence_mark(mark, salt) for mark in turn.marks),
+    )
+
+
+def silence_call(call: Call, path: Callable[..., str], salt: str) -> Call:
+    return replace(
+        call,
+        name=hide_text(call.name, salt),
+        target=path(call.target),
+        command=hide_text(call.command, salt),
+        output="",
+        id=hide_text(call.id, salt),
+        agent=hide_text(call.agent, salt),
+        by=hide_text(call.by, salt),
+        edits=tuple(silence_edit(edit, path) for edit in call.edits),
+        runs=tuple(silence_run(run, path) for run in call.runs),
+    )
+
+
+def silence_edit(edit: Edit, path: Callable[..., str]) -> Edit:
+    return replace(edit, path=path(edit.path), text="")
+
+
+def silence_run(run: Run, path: Callable[..., str]) -> Run:
+    return replace(
+        run,
+        program=run.program if run.program in KNOWN_PROGRAMS else "",
+        paths=tuple(path(one, folder=run.folder) for one in run.paths),
+        folder="",
+    )
+
+
+def silence_mark(mark: Mark, salt: str) -> Mark:
+    if mark.kind == "rollback":  # its detail is a number
+        return mark
+    return replace(mark, detail=hide_text(mark.detail, salt) if mark.kind == "pr" else "")
+
+
+def hide_text(text: str, salt: str) -> str:
+    """A stand-in that is the same for the same words of one stream; for a shell it is a comment."""
+    words = " ".join(text.split())
+    return f"#{hash_text(f'{salt} {words}')}" if words else ""
+
+
+def hide_path(path: str, cwd: str, folder: str = "") -> str:
+    """A stand-in that is the same for the same file in every stream, with its ending, if that is a common one."""
+    if not path:
+        return ""
+    whole = absolute(path, absolute(folder, cwd) if folder else cwd)
+    ending = ENDING.search(whole)
+    is_known = ending is not None and ending[1].lower() in table().code | OTHER_ENDINGS
+    return f"/{hash_text(whole)}{ending[0].lower() if ending and is_known else ''}"
+
+
+def hash_text(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

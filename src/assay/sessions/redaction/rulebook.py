@@ -28,8 +28,8 @@ CODE = 2
 """Raised when the same rules find something else."""
 
 
-class Rule(Struct, frozen=True, kw_only=True, dict=True):
-    """How one kind is found; a kind may have several."""
+class RedactionRule(Struct, frozen=True, kw_only=True, dict=True):
+    """How one kind of secret is found; a kind may have several rules."""
 
     kind: str
     rank: int
@@ -51,8 +51,8 @@ class Rule(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
-        """What confirms a word."""
-        return re.compile(self.written().encode(), re.ASCII | (re.IGNORECASE if self.caseless else 0))
+        """The pattern that confirms a word."""
+        return re.compile(self.build_pattern().encode(), re.ASCII | (re.IGNORECASE if self.caseless else 0))
 
     @cached_property
     def follows(self) -> bool:
@@ -61,56 +61,56 @@ class Rule(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def parts(self) -> re.Pattern[bytes]:
-        """What is looked for in the block."""
-        return re.compile(filled(self.each).encode(), re.ASCII)
+        """The pattern of each secret in the block."""
+        return re.compile(fill_pieces(self.each).encode(), re.ASCII)
 
     @cached_property
     def characters(self) -> bytes:
         """All characters of `lead`, which is written like a class in a pattern."""
         return bytes(one for one in range(256) if re.fullmatch(f"[{self.lead}]".encode(), bytes([one])))
 
-    def written(self) -> str:
-        """The whole pattern."""
+    def build_pattern(self) -> str:
+        """The whole pattern, as text."""
         if self.after:
-            return filled(self.after)
+            return fill_pieces(self.after)
         if self.value:
-            return filled(f"%{{name}}%{{assign}}%{{open}}(?P<s>(?-i:{self.value}))%{{right}}")
+            return fill_pieces(f"%{{name}}%{{assign}}%{{open}}(?P<s>(?-i:{self.value}))%{{right}}")
         left, right = ("%{left}" if "l" in self.edges else ""), ("%{right}" if "r" in self.edges else "")
-        return filled(f"{left}(?:{self.match}){right}")
+        return fill_pieces(f"{left}(?:{self.match}){right}")
 
 
-def texts() -> dict[str, str]:
-    """The files as they are written."""
+def read_files() -> dict[str, str]:
+    """The rule files, as text."""
     return {name: FOLDER.joinpath(f"{name}.toml").read_text("utf-8") for name in (*FAMILIES, "pieces", "never")}
 
 
 @cache
-def tables() -> dict[str, dict[str, Any]]:
-    """The files as they are read."""
-    return {name: tomllib.loads(text) for name, text in texts().items()}
+def load_tables() -> dict[str, dict[str, Any]]:
+    """The rule files, as tables."""
+    return {name: tomllib.loads(text) for name, text in read_files().items()}
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def load_rules() -> tuple[RedactionRule, ...]:
     """All rules, those that win first."""
     written = [
-        (family, kind, one) for family in FAMILIES for kind, several in tables()[family].items() for one in several
+        (family, kind, one) for family in FAMILIES for kind, several in load_tables()[family].items() for one in several
     ]
     return tuple(
-        convert({**one, "kind": kind, "family": family, "rank": rank}, Rule)
+        convert({**one, "kind": kind, "family": family, "rank": rank}, RedactionRule)
         for rank, (family, kind, one) in enumerate(written)
     )
 
 
-def filled(pattern: str) -> str:
-    """A pattern with the pieces it names."""
-    pieces = tables()["pieces"]["pieces"]
+def fill_pieces(pattern: str) -> str:
+    """A pattern with the pieces that it names."""
+    pieces = load_tables()["pieces"]["pieces"]
     while PIECE.search(pattern):
         pattern = PIECE.sub(lambda found: pieces[found[1]], pattern)
     return pattern
 
 
 @cache
-def version() -> str:
-    """Changes whenever a rule does."""
-    return sha256(repr((CODE, sorted(texts().items()))).encode()).hexdigest()[:12]
+def hash_rules() -> str:
+    """A hash that changes whenever a rule does."""
+    return sha256(repr((CODE, sorted(read_files().items()))).encode()).hexdigest()[:12]

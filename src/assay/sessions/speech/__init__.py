@@ -1,11 +1,21 @@
 """What people and agents say, told by phrases: one TOML file per language, each with the same keys.
 
-`read` finds every phrase of every language in one pass over the words; what is pasted (code, logs, quotes)
-is left out first by `own_words`. Phrases tell moods and requests, they don't understand: whoever uses them
-weighs them against what was done.
+- `utterances`: the phrases in a text, without what is pasted (code, logs, quotes), found in one pass over its words;
+- `phrases`: the phrases of all languages, as tries.
+
+Takes a text, gives an `Utterance`; imports `sessions.text` alone. Phrases tell moods and requests, they don't
+understand: whoever uses them weighs them against what was done.
 """
 
-from assay.sessions.speech.phrases import LANGUAGES, prepare, version
-from assay.sessions.speech.reading import Heard, Said, own_words, read
+from assay.sessions.speech.phrases import LANGUAGES, hash_phrases, prepare_phrases
+from assay.sessions.speech.utterances import HeardPhrase, Utterance, find_own_words, parse_utterance
 
-__all__ = ["LANGUAGES", "Heard", "Said", "own_words", "prepare", "read", "version"]
+__all__ = [
+    "LANGUAGES",
+    "HeardPhrase",
+    "Utterance",
+    "find_own_words",
+    "hash_phrases",
+    "parse_utterance",
+    "prepare_phrases",
+]

@@ -34,12 +34,12 @@ Trie = dict[str, Any]
 """Token to deeper trie; `""` holds the kinds of the phrases that end here, `"*"` the stems that may follow."""
 
 
-def tokens(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text, as they are looked up."""
     return TOKEN.findall(text.casefold().replace("’", "'"))
 
 
-class Packed(msgspec.Struct, frozen=True):
+class PackedPhrases(msgspec.Struct, frozen=True):
     """What `phrases.msgpack` holds."""
 
     version: str
@@ -50,65 +50,65 @@ class Packed(msgspec.Struct, frozen=True):
 
 
 @cache
-def read_tables() -> dict[str, dict[str, Any]]:
-    """Every language's file."""
+def load_tables() -> dict[str, dict[str, Any]]:
+    """Every language's table of phrases."""
     return {name: tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8")) for name in LANGUAGES}
 
 
 @cache
-def version() -> str:
+def hash_phrases() -> str:
     """A hash that changes whenever a phrase does."""
     return sha256(b"".join((FOLDER / f"{name}.toml").read_bytes() for name in LANGUAGES)).hexdigest()[:12]
 
 
 @cache
-def load_packed() -> Packed | None:
+def load_packed() -> PackedPhrases | None:
     """The packed tries, where they are there and hold today's phrases."""
     try:
-        packed = msgspec.msgpack.decode(PACKED.read_bytes(), type=Packed)
+        packed = msgspec.msgpack.decode(PACKED.read_bytes(), type=PackedPhrases)
     except (OSError, msgspec.DecodeError):
         return None
-    return packed if packed.version == version() else None
+    return packed if packed.version == hash_phrases() else None
 
 
-def pack() -> bytes:
+def pack_phrases() -> bytes:
     """All phrases, as `phrases.msgpack` holds them."""
     nodes: dict[bytes, int] = {}
     tries: dict[str, dict[str, int]] = {}
     for other in SHARING:
-        whole = trie(other)
+        whole = build_trie(other)
         first = {word: node for word, node in whole.items() if word != STEMS}
         first |= {f"{word}{STEMS}": node for word, node in whole[STEMS].items()}
         tries[other] = {
             word: nodes.setdefault(msgspec.msgpack.encode(node), len(nodes)) for word, node in first.items()
         }
-    frequent = {name: table["frequent"] for name, table in read_tables().items()}
-    return msgspec.msgpack.encode(Packed(version(), frequent, tries, [*nodes]))
+    frequent = {name: table["frequent"] for name, table in load_tables().items()}
+    return msgspec.msgpack.encode(PackedPhrases(hash_phrases(), frequent, tries, [*nodes]))
 
 
-def frequent_words() -> dict[str, list[str]]:
+def load_frequent_words() -> dict[str, list[str]]:
     """The commonest words of each language."""
     packed = load_packed()
-    return packed.frequent if packed else {name: table["frequent"] for name, table in read_tables().items()}
+    return packed.frequent if packed else {name: table["frequent"] for name, table in load_tables().items()}
 
 
-def prepare() -> None:
+def prepare_phrases() -> None:
     """Read the phrases now, so that processes which are forked later share them."""
     if load_packed() is None:
-        trie("ja")
+        build_trie("ja")
 
 
-def first_nodes(word: str, other: str) -> list[Trie]:
+def find_first_nodes(word: str, other: str) -> list[Trie]:
     """Where phrases that begin with a word go on, without the phrases of one language."""
     packed = load_packed()
     if packed is None:
-        return next_nodes(trie(other), word)
+        return find_next_nodes(build_trie(other), word)
     places = packed.tries[other]
     named = [word, *(f"{word[:k]}{STEMS}" for k in range(2, len(word) + 1))]
     return [msgspec.msgpack.decode(packed.nodes[places[name]]) for name in named if name in places]
 
 
-def next_nodes(node: Trie, word: str) -> list[Trie]:
+def find_next_nodes(node: Trie, word: str) -> list[Trie]:
     """Where a word leads: by itself, and as an inflection of a stem."""
     nodes = [node[word]] if word in node else []
     if (stems := node.get(STEMS)) is not None:
@@ -117,39 +117,39 @@ def next_nodes(node: Trie, word: str) -> list[Trie]:
 
 
 @cache
-def trie(other: str) -> Trie:
+def build_trie(other: str) -> Trie:
     """All phrases but one language's; what is English too ("error", "documentation") means what it means there."""
     root: Trie = {}
-    english = {phrase for _, phrases in kinds(read_tables()["en"]) for phrase in phrases}
-    for name, table in read_tables().items():
+    english = {phrase for _, phrases in list_kinds(load_tables()["en"]) for phrase in phrases}
+    for name, table in load_tables().items():
         if name == other:
             continue
-        for kind, phrases in kinds(table):
+        for kind, phrases in list_kinds(table):
             for phrase in phrases:
                 if name == "en" or phrase not in english:
-                    add(root, phrase, kind)
+                    add_phrase(root, phrase, kind)
     return root
 
 
-def kinds(table: dict[str, Any], before: str = "") -> list[tuple[str, list[str]]]:
+def list_kinds(table: dict[str, Any], before: str = "") -> list[tuple[str, list[str]]]:
     """Kinds with their phrases: `accepts`, `asks.bug_fix`, `agent.done`."""
     found: list[tuple[str, list[str]]] = []
     for key, value in table.items():
         if isinstance(value, dict):
-            found += kinds(value, f"{before}{key}.")
+            found += list_kinds(value, f"{before}{key}.")
         elif isinstance(value, list) and key != "frequent":
             found.append((before + key, value))
     return found
 
 
-def add(root: Trie, phrase: str, kind: str) -> None:
+def add_phrase(root: Trie, phrase: str, kind: str) -> None:
     """Put one phrase into the trie."""
     node = root
     for part in phrase.split():
         if part == GAP:
             node = node.setdefault(GAP, {})
             continue
-        words = tokens(part.rstrip("*"))
+        words = split_words(part.rstrip("*"))
         if not words:
             continue
         for word in words[:-1]:

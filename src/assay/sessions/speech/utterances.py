@@ -1,4 +1,4 @@
-"""Finds the phrases of a text, and whose words they are."""
+"""Finds the phrases of a text in its writer's own words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from math import ceil
 
 from msgspec import Struct
 
-from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, first_nodes, next_nodes
+from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes
 from assay.sessions.text import beginning, ending
 
 LONGEST_GAP = 3
@@ -56,7 +56,7 @@ Span = tuple[str, int, int]
 """A word, and where it begins and ends in the source."""
 
 
-class Heard(Struct, frozen=True):
+class HeardPhrase(Struct, frozen=True):
     """A phrase, and where it stands."""
 
     phrase: str
@@ -68,7 +68,7 @@ class Heard(Struct, frozen=True):
     """How many sentences stand before its own."""
 
 
-class Said(Struct, frozen=True):
+class Utterance(Struct, frozen=True):
     """What phrases a text holds."""
 
     source: str
@@ -78,9 +78,9 @@ class Said(Struct, frozen=True):
     words: int
     is_unspaced: bool
     """Mostly in a script without spaces, whose verbs stand at the end."""
-    heard: dict[str, tuple[Heard, ...]]
+    heard: dict[str, tuple[HeardPhrase, ...]]
 
-    def earliest(self, *kinds: str) -> Heard | None:
+    def earliest(self, *kinds: str) -> HeardPhrase | None:
         """The first phrase of one of these kinds."""
         all_of = [heard for kind in kinds for heard in self.heard.get(kind, ())]
         return min(all_of, key=lambda heard: heard.start, default=None)
@@ -104,23 +104,23 @@ class Said(Struct, frozen=True):
         return len(self.heard.get(kind, ()))
 
 
-def own_words(text: str) -> str:
+def find_own_words(text: str) -> str:
     """A text without code, logs, quotes and addresses: what its writer said."""
-    return masked(text).replace(LEFT_OUT, "").strip()
+    return mask_pasted(text).replace(LEFT_OUT, "").strip()
 
 
 @lru_cache(4096)
-def masked(text: str) -> str:
+def mask_pasted(text: str) -> str:
     """The text with all that was pasted left out, and everything else in its place."""
-    text = FENCED.sub(lambda match: blank("\n", match[0]), text[:ENDS])
+    text = FENCED.sub(lambda match: blank_out("\n", match[0]), text[:ENDS])
     for pasted in (TAGGED, URL):
-        text = pasted.sub(lambda match: blank(" ", match[0]), text)
-    text = "".join(blank("", line) if is_pasted(line) else line for line in text.splitlines(keepends=True))
+        text = pasted.sub(lambda match: blank_out(" ", match[0]), text)
+    text = "".join(blank_out("", line) if is_pasted(line) else line for line in text.splitlines(keepends=True))
     lead = len(text) - len(text.lstrip(EDGES))
     return LEFT_OUT * lead + text.strip(EDGES)
 
 
-def blank(first: str, pasted: str) -> str:
+def blank_out(first: str, pasted: str) -> str:
     return first + LEFT_OUT * (len(pasted) - len(first))
 
 
@@ -129,7 +129,7 @@ def is_pasted(line: str) -> bool:
     return bool(PASTED_LINE.match(line) or CODE_LINE.match(line.strip()))
 
 
-def fold(text: str) -> tuple[str, Sequence[int]]:
+def fold_text(text: str) -> tuple[str, Sequence[int]]:
     """The text as phrases are looked up, and where each character of it stood: folding makes two of some."""
     folded = text.casefold().replace("’", "'")
     if len(folded) == len(text):
@@ -138,35 +138,35 @@ def fold(text: str) -> tuple[str, Sequence[int]]:
 
 
 @lru_cache(4096)
-def read(text: str) -> Said:
+def parse_utterance(text: str) -> Utterance:
     """Every phrase in the text's own words."""
-    own = own_words(text)
-    left = masked(text)
-    folded, at = fold(left)
+    own = find_own_words(text)
+    left = mask_pasted(text)
+    folded, at = fold_text(left)
     spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
-    sizes = [size(word) for word in words]
+    sizes = [measure_word(word) for word in words]
     places = list(accumulate(sizes, initial=0.0))
     other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
     unspaced = sizes.count(HALF)
-    heard: dict[str, list[Heard]] = {}
+    heard: dict[str, list[HeardPhrase]] = {}
     denied: list[tuple[int, int]] = []
     opening, sentence = 0.0, 0
     for n, word in enumerate(words):
         if word in SENTENCE_ENDS:
             opening, sentence, denied = places[n + 1], sentence + 1, []
             continue
-        if not (nodes := openings(word, other)):
+        if not (nodes := find_openings(word, other)):
             continue
-        for kind, end in found(nodes, words, n):
+        for kind, end in find_kinds(nodes, words, n):
             if kind == "not":
                 denied.append((n, end))
             elif not (kind in NEGATABLE and is_denied(left, spans, n, denied)):
                 start = spans[n][1]
                 heard.setdefault(kind, []).append(
-                    Heard(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
+                    HeardPhrase(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
                 )
-    return Said(
+    return Utterance(
         source=text,
         text=own,
         words=ceil(places[-1]),
@@ -176,25 +176,25 @@ def read(text: str) -> Said:
 
 
 def is_denied(text: str, spans: list[Span], n: int, denied: list[tuple[int, int]]) -> bool:
-    """A denial stands up to three words before the word, and no comma parts them: "no, perfect" denies nothing."""
+    """Whether a denial stands up to three words before a word, with no comma between: "no, perfect" denies nothing."""
     near = [close for start, close in denied if start < n <= close + LONGEST_GAP]
     return any(not PAUSE.search(text, spans[close - 1][2], spans[n][1]) for close in near)
 
 
-def size(word: str) -> float:
-    """Two characters of an unspaced script are about a word."""
+def measure_word(word: str) -> float:
+    """How many words a token counts for: two characters of an unspaced script are about a word."""
     if len(word) > 1:
         return 1.0
     return 0.0 if word in SENTENCE_ENDS else HALF if word >= FIRST_UNSPACED else 1.0
 
 
 @lru_cache(65_536)
-def openings(word: str, other: str) -> tuple[Trie, ...]:
+def find_openings(word: str, other: str) -> tuple[Trie, ...]:
     """Where phrases that begin with a word go on; most words begin none."""
-    return tuple(first_nodes(word, other))
+    return tuple(find_first_nodes(word, other))
 
 
-def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, int]]:
+def find_kinds(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, int]]:
     """Kinds of the phrases that begin at a word, and where they end; of each kind the longest."""
     best: dict[str, int] = {}
     waiting = [(node, n + 1) for node in nodes]
@@ -203,13 +203,13 @@ def found(nodes: tuple[Trie, ...], words: list[str], n: int) -> list[tuple[str, 
         for kind in at.get(KINDS, ()):
             best[kind] = max(best.get(kind, 0), here)
         if here < len(words):
-            waiting += [(deeper, here + 1) for deeper in next_nodes(at, words[here])]
+            waiting += [(deeper, here + 1) for deeper in find_next_nodes(at, words[here])]
             if (gap := at.get(GAP)) is not None:
-                waiting += [(gap, there) for there in reach(words, here)]
+                waiting += [(gap, there) for there in list_reachable(words, here)]
     return list(best.items())
 
 
-def reach(words: list[str], here: int) -> Iterator[int]:
+def list_reachable(words: list[str], here: int) -> Iterator[int]:
     """Where a phrase may go on behind a gap: after up to three words of the same sentence."""
     yield here
     for there in range(here, min(here + LONGEST_GAP, len(words))):
