@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from assay.git.repo import open_repo
-from assay.sessions.rework.history import Rules
-from assay.sessions.rework.survival import follow
+from assay.sessions.rework.history import ReworkRules
+from assay.sessions.rework.survival import follow_lines
 from assay.types import Reworked
 from benchmarks import rework_cost
 from benchmarks.blame import WAYS
@@ -35,7 +35,7 @@ def followed(history: History) -> dict[str, Reworked]:
     assert repo
     with repo:
         changes = repo.read_changes(min(one.started for one in targets) - HOUR, history.ended, ())
-        found = follow(targets, changes, repo, Rules(), history.ended)
+        found = follow_lines(targets, changes, repo, ReworkRules(), history.ended)
     return {session: one.reworked for session, one in found.items()}
 
 

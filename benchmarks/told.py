@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.sessions.lines import packed
-from assay.sessions.rework.history import Target
+from assay.sessions.rework.history import LineTarget
 from assay.types import Written
 from benchmarks.chronicle import History, Session
 from benchmarks.history import MINUTE
@@ -15,12 +15,12 @@ from benchmarks.history import MINUTE
 SHORT = 9
 
 
-def target(history: History, session: Session) -> Target:
+def target(history: History, session: Session) -> LineTarget:
     """What the transcript of a session tells: files, lines, commits as it saw them, and when."""
     written = [
         Written(path=path, lines=packed(lines.values())) for path, lines in sorted(session.lines.items()) if lines
     ]
-    return Target(
+    return LineTarget(
         id=session.id,
         written=tuple(written),
         commits=tuple(history.ids[mark][:SHORT] for mark in session.noted),

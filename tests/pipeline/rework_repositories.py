@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.git.repo import open_repo
 from assay.sessions.lines import packed
-from assay.sessions.rework.history import DAY, Followed, Rules, Target
-from assay.sessions.rework.survival import follow
+from assay.sessions.rework.history import DAY, FollowResult, LineTarget, ReworkRules
+from assay.sessions.rework.survival import follow_lines
 from assay.types import Written
 
 BEGAN = 1_767_258_000.0  # 1 January 2026, 09:00 UTC
@@ -101,24 +101,24 @@ class Repository:
         self.git("checkout", "-q", name)
 
 
-def session(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> Target:
+def session(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> LineTarget:
     """A session that wrote these lines by file, in the two hours before the day's commit."""
     written = tuple(Written(path=path, lines=packed(some)) for path, some in lines.items())
     times = {"started": at(day) - 2 * HOUR, "ended": at(day) - 60.0}
-    return Target(id=id, written=written, **(times | more))
+    return LineTarget(id=id, written=written, **(times | more))
 
 
 def followed(
-    repository: Repository, *targets: Target, as_of: float = 60.0, rules: Rules | None = None
-) -> dict[str, Followed]:
+    repository: Repository, *targets: LineTarget, as_of: float = 60.0, rules: ReworkRules | None = None
+) -> dict[str, FollowResult]:
     """What became of sessions' lines by a day of the story."""
     repo = open_repo(repository.path)
     assert repo
     with repo:
         since = min(target.started for target in targets) - HOUR
-        return follow(targets, repo.read_changes(since, at(as_of)), repo, rules or Rules(), at(as_of))
+        return follow_lines(targets, repo.read_changes(since, at(as_of)), repo, rules or ReworkRules(), at(as_of))
 
 
-def states(repository: Repository, *targets: Target, **more: Any) -> list[str]:
+def states(repository: Repository, *targets: LineTarget, **more: Any) -> list[str]:
     found = followed(repository, *targets, **more)
     return [found[target.id].reworked.state for target in targets]

@@ -14,7 +14,7 @@ from assay.errors import BadInput
 from assay.git import READ, GitRunner
 from assay.git.history import FORMAT, PatchReader, parse_path, straighten_times
 from assay.git.repo import LARGEST_FILE, Repo, build_pathspecs, open_repo
-from assay.sessions.rework.history import Change, FileChange, Hunk
+from assay.sessions.rework.history import CodeChange, FileChange, Hunk
 from tests.pipeline.rework_repositories import Repository, at, code, followed, session, text
 
 
@@ -24,7 +24,7 @@ def opened(path: Path) -> Repo:
     return found
 
 
-def changes(path: Path, since: float = -60.0, until: float = 90.0) -> list[Change]:
+def changes(path: Path, since: float = -60.0, until: float = 90.0) -> list[CodeChange]:
     with opened(path) as repo:
         return list(repo.read_changes(at(since), at(until)))
 

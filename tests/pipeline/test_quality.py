@@ -25,7 +25,7 @@ from assay.pipeline.quality import (
 from assay.scores.profiles import load_profile
 from assay.sessions.chunking import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
-from assay.sessions.rendering import estimate
+from assay.sessions.rendering import estimate_tokens
 from assay.stores import Store, open_store
 from assay.testing.models import EarlyStop, ErrorStatus, ModelServer
 from assay.types import Turn
@@ -115,7 +115,7 @@ def test_what_leaves_is_redacted() -> None:
 
 
 def rendered(some: Sequence[QualityPiece]) -> list[int]:
-    return [estimate(one.question.material) for one in some]
+    return [estimate_tokens(one.question.material) for one in some]
 
 
 def test_a_large_session_is_asked_about_in_chunks_that_fit() -> None:
@@ -362,7 +362,7 @@ def near() -> tuple[Turn, ...]:
 @pytest.mark.parametrize(("factor", "is_cut"), [(0.8, False), (1.5, True)])
 def test_the_services_count_decides_whether_a_session_is_cut(store: Store, factor: float, is_cut: bool) -> None:
     with ModelServer(answering()) as service:
-        service.tokens = lambda text: round(estimate(text) * factor)
+        service.tokens = lambda text: round(estimate_tokens(text) * factor)
         (found,) = told(store, settings(service.url), [subject(near())])
         sent = [one.text for one in service.calls]
     assert (found.chunks > 1) == is_cut
@@ -388,7 +388,7 @@ def test_where_counting_fails_our_own_estimate_has_to_do(store: Store, status: i
 def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> None:
     one = subject(near())
     with ModelServer(answering()) as service:
-        service.tokens = lambda text: round(estimate(text) * 1.5)
+        service.tokens = lambda text: round(estimate_tokens(text) * 1.5)
         config = settings(service.url)
         (first,) = told(store, config, [one])
         before = len(service.requests)

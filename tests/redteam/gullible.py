@@ -29,8 +29,8 @@ from assay.pipeline.judge_stream import (
 from assay.pipeline.judgement import SessionJudgement
 from assay.pipeline.privacy import PrivacyRules, VisibleStream, WordOwner
 from assay.sessions.boundaries import cut
-from assay.sessions.redaction import Redactor, clean
-from assay.sessions.rendering import defused
+from assay.sessions.redaction import Redactor, redact_secrets
+from assay.sessions.rendering import sanitize_text
 from assay.types import Failure, Prompt, Stream, Turn
 from tests.redteam.cases import Case
 
@@ -91,7 +91,7 @@ class Gullible:
 
     def believes(self, text: str) -> bool:
         """Whether the attacker's words got through to it."""
-        words = squeeze_blanks(defused(self.claims.quote))
+        words = squeeze_blanks(sanitize_text(self.claims.quote))
         return self.lost or (bool(words) and words in squeeze_blanks(text.replace("\n| ", "\n")))
 
     def topic(self, text: str) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def by(model: Callable[[str, str], dict[str, Any] | str]) -> Answering:
 def read(stream: Stream) -> VisibleStream:
     """A stream as a run reads it."""
     redactor = Redactor()
-    seen = clean(stream, redactor)
+    seen = redact_secrets(stream, redactor)
     owners = tuple(WordOwner() for _ in stream.turns)
     return VisibleStream(stream=seen, placed=seen, redactor=redactor, owners=owners, owner=WordOwner())
 

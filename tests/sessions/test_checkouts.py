@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.sessions.rework.checkouts import in_repository, inside, tops
+from assay.sessions.paths import find_checkouts, find_in_repository, make_relative
 
 KNOWN = {"src/sum.py", "src/till/__init__.py", "src/till/tax.py", "tests/test_sum.py", "README.md", "__init__.py"}
 
@@ -19,12 +19,12 @@ KNOWN = {"src/sum.py", "src/till/__init__.py", "src/till/tax.py", "tests/test_su
     ],
 )
 def test_a_path_is_seen_from_a_folder_above_it(path: str, top: str, found: str | None):
-    assert inside(path, top) == found
+    assert make_relative(path, top) == found
 
 
 def placed(*paths: str, first: tuple[str, ...] = ()) -> list[str | None]:
-    found = tops(paths, KNOWN, first)
-    return [in_repository(path, found, KNOWN) for path in paths]
+    found = find_checkouts(paths, KNOWN, first)
+    return [find_in_repository(path, found, KNOWN) for path in paths]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_word_across_two_portions_is_found_once(engine: str, monkeypatch: pyte
     wanted = finder.find_spans(whole)
     assert len(wanted) == 1
     for size in range(90, 110):
-        monkeypatch.setattr("assay.sessions.redaction.redactor.PORTION", size)
+        monkeypatch.setattr("assay.sessions.redaction.finder.PORTION", size)
         assert finder.find_spans(whole) == wanted
 
 
@@ -135,7 +135,7 @@ def test_importing_it_reads_no_rule_and_loads_no_engine():
     code = (
         "import sys; from assay.sessions import redaction; from assay.sessions.redaction import rulebook;"
         "redaction.Redactor();"
-        "print(sorted({'hyperscan', 're2'} & set(sys.modules)), rulebook.rules.cache_info().currsize)"
+        "print(sorted({'hyperscan', 're2'} & set(sys.modules)), rulebook.load_rules.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] 0"

@@ -9,7 +9,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from assay import facts
-from assay.sessions.redaction import RedactionOptions, Redactor, redact_stream, silence_stream
+from assay.sessions.redaction import RedactionOptions, Redactor, redact_secrets, silence_stream
 from assay.types import Call, Edit, Mark, Part, Prompt, Reply, Run, Spend, Stream, Turn, Usage
 from tests.judges.make_turns import QUICK, any_turns
 from tests.sessions.redaction_secrets import made
@@ -56,7 +56,7 @@ def all_strings(stream: Stream) -> list[str]:
 
 def test_every_text_of_a_stream_is_cleaned():
     redactor = Redactor()
-    found = redact_stream(stream_of(f"a {SECRET} b"), redactor)
+    found = redact_secrets(stream_of(f"a {SECRET} b"), redactor)
     assert found == stream_of(f"a {MARKER} b")
     assert redactor.found["github-token"] == sum("redacted" in one for one in all_strings(found))
 
@@ -64,18 +64,18 @@ def test_every_text_of_a_stream_is_cleaned():
 def test_where_it_was_is_cleaned_too():
     stream = stream_of("x")
     stream = replace(stream, about=replace(stream.about, cwd="/home/ann/app"))
-    assert redact_stream(stream, Redactor(RedactionOptions(home=True))).about.cwd == "/home/[redacted:home]/app"
+    assert redact_secrets(stream, Redactor(RedactionOptions(home=True))).about.cwd == "/home/[redacted:home]/app"
 
 
 def test_a_stream_without_secrets_is_given_back_itself():
     stream = stream_of("nothing to see, token count 12")
-    assert redact_stream(stream, Redactor()) is stream
+    assert redact_secrets(stream, Redactor()) is stream
 
 
 def test_a_turn_without_secrets_is_kept_itself():
     plain, other = stream_of("plain").turns[0], stream_of(SECRET).turns[0]
     stream = replace(stream_of("plain"), turns=(plain, other))
-    found = redact_stream(stream, Redactor())
+    found = redact_secrets(stream, Redactor())
     assert found.turns[0] is plain
     assert found.turns[1] == stream_of(MARKER).turns[0]
 
@@ -83,7 +83,7 @@ def test_a_turn_without_secrets_is_kept_itself():
 def test_a_value_is_found_before_the_place_that_gives_it_away():
     value = made("x", "<an32>", random.Random(2)).text
     first, second = stream_of(f"it is {value}").turns[0], stream_of(f"ACME_TOKEN={value}").turns[0]
-    found = redact_stream(replace(stream_of("x"), turns=(first, second)), Redactor())
+    found = redact_secrets(replace(stream_of("x"), turns=(first, second)), Redactor())
     assert not [one for one in all_strings(found) if value in one]
     assert found.turns[0].prompt == replace(first.prompt, text="it is [redacted:generic-secret]")
 
@@ -94,13 +94,13 @@ def test_texts_beside_each_other_are_read_apart(beside: str):
     turn = stream.turns[0]
     for texts in ((beside, f"ACME_TOKEN={SECRET[4:]}"), (f"ACME_TOKEN={SECRET[4:]}", beside)):
         replies = tuple(Reply(at="t", text=text) for text in texts)
-        found = redact_stream(replace(stream, turns=(replace(turn, replies=replies),)), Redactor())
+        found = redact_secrets(replace(stream, turns=(replace(turn, replies=replies),)), Redactor())
         assert [one.text for one in found.turns[0].replies] == [Redactor().text(text) for text in texts]
 
 
 def test_a_cleaned_stream_is_clean():
-    once = redact_stream(stream_of(f"PASSWORD={SECRET} x"), Redactor())
-    assert redact_stream(once, Redactor()) is once
+    once = redact_secrets(stream_of(f"PASSWORD={SECRET} x"), Redactor())
+    assert redact_secrets(once, Redactor()) is once
 
 
 # --- without words ----------------------------------------------------------------------------

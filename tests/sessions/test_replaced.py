@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.config import Rework
 from assay.sessions.lines import packed
-from assay.sessions.rework.replaced import Work, replaced, taken_back
+from assay.sessions.rework.transcripts import SessionWork, find_replaced, find_taken_back
 from assay.types import Written
 from tests.make_sessions import QUICK
 from tests.tables import each_row
@@ -27,16 +27,16 @@ def of(path: str, *text: str) -> tuple[Written, ...]:
     return (Written(path=path, lines=packed(text)),)
 
 
-def work(id: str, day: int = 1, **more: Any) -> Work:
+def work(id: str, day: int = 1, **more: Any) -> SessionWork:
     at = f"2026-11-{day:02}T10:00:00Z"
-    return Work(**{"id": id, "project": "/till", "began_at": at, "ended_at": at} | more)
+    return SessionWork(**{"id": id, "project": "/till", "began_at": at, "ended_at": at} | more)
 
 
 EARLY = work("early", written=of(FILE, *lines(10)))
 
 
-def judged(*works: Work, rules: Rework = RULES) -> dict[str, tuple[Any, ...]]:
-    found = replaced(works, rules, TODAY) | taken_back(works, rules, TODAY)
+def judged(*works: SessionWork, rules: Rework = RULES) -> dict[str, tuple[Any, ...]]:
+    found = find_replaced(works, rules, TODAY) | find_taken_back(works, rules, TODAY)
     return {early: (one.state, one.session, one.share) for early, one in found.items()}
 
 
@@ -80,7 +80,7 @@ def test_few_lines_are_not_judged():
 
 def test_what_comes_after_the_present_is_not_known():
     both = [EARLY, work("later", 3, removed=of(FILE, *lines(10)))]
-    assert replaced(both, RULES, datetime(2026, 11, 2, tzinfo=UTC)) == {}
+    assert find_replaced(both, RULES, datetime(2026, 11, 2, tzinfo=UTC)) == {}
 
 
 @each_row(
@@ -139,7 +139,7 @@ def test_a_session_that_takes_back_its_own_work_is_not_replaced():
 
 @QUICK
 @given(st.permutations([EARLY, *(work(f"w{n}", 2 + n, removed=of(FILE, *lines(3, 3 * n))) for n in range(3))]))
-def test_the_order_in_which_sessions_are_given_does_not_matter(works: list[Work]):
+def test_the_order_in_which_sessions_are_given_does_not_matter(works: list[SessionWork]):
     assert judged(*works) == {"early": ("yes", "w0", 0.9)}
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.sessions.lines import packed
-from assay.sessions.rework.authorship import Reverts, is_bot
-from assay.sessions.rework.history import DAY, Change, FileChange, Followed, Hunk, Rules, Target
-from assay.sessions.rework.likeness import successors
-from assay.sessions.rework.survival import follow
+from assay.sessions.rework.history import DAY, CodeChange, FileChange, FollowResult, Hunk, LineTarget, ReworkRules
+from assay.sessions.rework.landing import RevertMessage, is_bot
+from assay.sessions.rework.similarity import find_successors
+from assay.sessions.rework.survival import follow_lines
 from assay.types import Reworked, Written
 
 PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -26,7 +26,7 @@ class World:
 
     def __init__(self) -> None:
         self.files: dict[str, list[str]] = {}
-        self.changes: list[Change] = []
+        self.changes: list[CodeChange] = []
         self.past: list[tuple[float, str, dict[str, list[str]]]] = []
 
     def commit(self, day: float, files: Mapping[str, Sequence[str]], **more: Any) -> str:
@@ -36,7 +36,7 @@ class World:
         self.files = {path: lines for path, lines in {**self.files, **files}.items() if lines}
         times = {"authored": day * DAY, "committed": day * DAY, "arrived": day * DAY}
         who = {"author": "Ada", "email": "ada@example.com", "message": "Work"}
-        self.changes.append(Change(id=commit, files=changed, **(times | who | more)))
+        self.changes.append(CodeChange(id=commit, files=changed, **(times | who | more)))
         self.past.append((day * DAY, commit, dict(self.files)))
         return commit
 
@@ -57,13 +57,15 @@ class World:
         files = next(files for _, one, files in self.past if one == commit)
         return "\n".join(files[path]).encode() if path in files else None
 
-    def follow(self, *targets: Target, as_of: float = 90.0, rules: Rules | None = None) -> dict[str, Followed]:
-        return follow(targets, self.changes, self, rules or Rules(), as_of * DAY)
+    def follow(
+        self, *targets: LineTarget, as_of: float = 90.0, rules: ReworkRules | None = None
+    ) -> dict[str, FollowResult]:
+        return follow_lines(targets, self.changes, self, rules or ReworkRules(), as_of * DAY)
 
 
-def wrote(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> Target:
+def wrote(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> LineTarget:
     written = tuple(Written(path=path, lines=packed(some)) for path, some in lines.items())
-    return Target(id=id, written=written, started=day * DAY - HOUR, ended=day * DAY - 60, **more)
+    return LineTarget(id=id, written=written, started=day * DAY - HOUR, ended=day * DAY - 60, **more)
 
 
 def words(count: int, seed: int, letters: str = "bdfgkmlnprst") -> list[str]:
@@ -85,7 +87,7 @@ def test_what_became_of_lines_is_told_with_its_reasons() -> None:
     world.commit(2, {"a.py": LINES[4:]}, author="Bob")
     later = world.commit(5, {"a.py": LINES[14:]}, author="Eve")
     found = world.follow(wrote({"a.py": LINES}))["one"]
-    assert found == Followed(
+    assert found == FollowResult(
         reworked=Reworked(
             state="yes", by="person Eve", share=0.7, lines=20, gone=14, commit=later, at="1970-01-06T00:00:00Z"
         ),
@@ -133,7 +135,7 @@ def test_reading_ends_when_all_is_known() -> None:
     for day in range(60):
         world.commit(day, {"a.py": LINES if day == 0 else [*LINES, f"line number {day}"]})
     left = iter(world.changes)
-    follow([wrote({"a.py": LINES})], left, world, Rules(), 90 * DAY)
+    follow_lines([wrote({"a.py": LINES})], left, world, ReworkRules(), 90 * DAY)
     assert len(list(left)) > 40
 
 
@@ -207,7 +209,7 @@ def test_bots_are_told_from_people(author: str, email: str, is_one: bool) -> Non
     ],
 )
 def test_a_revert_says_what_it_takes_back(message: str, ids: list[str], pulls: set[int], title: str) -> None:
-    found = Reverts(Change(id="1" * 40, authored=0, committed=0, arrived=0, message=message))
+    found = RevertMessage(CodeChange(id="1" * 40, authored=0, committed=0, arrived=0, message=message))
     assert (found.ids, found.pulls, found.title) == (ids, pulls, title)
 
 
@@ -229,7 +231,7 @@ def test_a_revert_says_what_it_takes_back(message: str, ids: list[str], pulls: s
 def test_a_line_lives_on_in_one_like_it(gone: list[str], added: list[str], to: dict[int, int]) -> None:
     removed = [(n, line.encode()) for n, line in enumerate(gone)]
     free = set(range(len(added)))
-    assert successors(removed, [line.encode() for line in added], free, {}, len(gone)) == to
+    assert find_successors(removed, [line.encode() for line in added], free, {}, len(gone)) == to
 
 
 def test_what_is_only_somewhat_alike_must_stand_in_its_place() -> None:
@@ -238,13 +240,13 @@ def test_what_is_only_somewhat_alike_must_stand_in_its_place() -> None:
     assert 0.6 <= ratio < 0.75
     far = [*OTHER, new]
     gone = [(n, line.encode()) for n, line in enumerate([old, *LINES])]
-    assert successors(gone, [new.encode(), *(line.encode() for line in OTHER)], set(range(21)), {}, 21)[0] == 0
-    assert 0 not in successors(gone, [line.encode() for line in far], set(range(21)), {}, 21)
+    assert find_successors(gone, [new.encode(), *(line.encode() for line in OTHER)], set(range(21)), {}, 21)[0] == 0
+    assert 0 not in find_successors(gone, [line.encode() for line in far], set(range(21)), {}, 21)
 
 
 @given(st.lists(st.binary(max_size=30)), st.lists(st.binary(max_size=30)))
 def test_any_lines_can_be_compared(gone: list[bytes], added: list[bytes]) -> None:
-    found = successors(list(enumerate(gone)), added, set(range(len(added))), {}, len(gone))
+    found = find_successors(list(enumerate(gone)), added, set(range(len(added))), {}, len(gone))
     assert found.keys() <= set(range(len(gone)))
     assert set(found.values()) <= set(range(len(added)))
 
@@ -252,7 +254,7 @@ def test_any_lines_can_be_compared(gone: list[bytes], added: list[bytes]) -> Non
 # --- what must not matter ---------------------------------------------------------------------
 
 
-def made_up(seed: int) -> tuple[World, list[Target]]:
+def made_up(seed: int) -> tuple[World, list[LineTarget]]:
     """Sessions that write, edit, move and delete lines of each other's files, and people who do."""
     dice = random.Random(seed)
     world, targets = World(), []

@@ -10,7 +10,7 @@ from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError
 from assay.pipeline import privacy
 from assay.reports.safe import safe
-from assay.sessions.redaction import Options, Redactor
+from assay.sessions.redaction import RedactionOptions, Redactor
 
 STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenants={"": Tenant(opt_out=True)})
 
@@ -41,6 +41,6 @@ def load_settings_or(otherwise: Config) -> Config:
         return otherwise
 
 
-def build_redaction(config: Config) -> Options:
+def build_redaction(config: Config) -> RedactionOptions:
     """What is redacted under these settings."""
     return privacy.build_rules(config, datetime.now(UTC)).options

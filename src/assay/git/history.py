@@ -7,7 +7,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from assay.sessions.rework.history import Change, FileChange, Hunk
+from assay.sessions.rework.history import CodeChange, FileChange, Hunk
 
 MARK = b"\0"
 """No line of a patch begins with it, and no message holds it."""
@@ -41,11 +41,11 @@ class PatchReader:
         self.wanted = wanted
         self.lines_cut = 0
         """Lines that were left out of commits that are too large."""
-        self.last: Change | None = None
+        self.last: CodeChange | None = None
         """The change that nothing has followed yet."""
         self.room = MOST_LINES
 
-    def __iter__(self) -> Iterator[Change]:
+    def __iter__(self) -> Iterator[CodeChange]:
         line = self.pipe.readline()
         while line:
             if line.startswith(MARK):
@@ -59,7 +59,7 @@ class PatchReader:
             else:
                 line = self.pipe.readline()
 
-    def read_head(self, line: bytes) -> Change:
+    def read_head(self, line: bytes) -> CodeChange:
         """A change without files: author, times and message of the commit."""
         lines, marks = [line], line.count(MARK)
         while marks < FIELDS and (line := self.pipe.readline()):
@@ -69,7 +69,7 @@ class PatchReader:
             *decode_text(b"".join(lines)).split("\0"),
             *[""] * FIELDS,
         ]
-        return Change(
+        return CodeChange(
             id=commit,
             author=author,
             email=email,
@@ -80,7 +80,7 @@ class PatchReader:
             files=[],
         )
 
-    def read_file(self, change: Change) -> bytes:
+    def read_file(self, change: CodeChange) -> bytes:
         """Add one file's hunks to a change; returns the line behind them."""
         found = FileChange("", "", [])
         is_wanted: bool | None = None

@@ -16,7 +16,7 @@ from assay.errors import BadInput
 from assay.git.history import FORMAT, Arrivals, PatchReader, order_arrivals, straighten_times
 from assay.git.runner import READ, GitProcess, GitResult, GitRunner, find_repository
 from assay.sessions.kinds_of_files import by_name
-from assay.sessions.rework.history import Change
+from assay.sessions.rework.history import CodeChange
 
 MOST_BROKEN = 100
 """Commits that can't be read before the rest is given up."""
@@ -102,7 +102,7 @@ class Repo:
 
     # --- what happened --------------------------------------------------------------------------
 
-    def read_changes(self, since: float, until: float, paths: Sequence[str] = ()) -> Iterator[Change]:
+    def read_changes(self, since: float, until: float, paths: Sequence[str] = ()) -> Iterator[CodeChange]:
         """What each commit did to code, in the order in which they reached the default branch, ancestors first.
 
         Commits made before `since` or arrived after `until` are left out, and merges, which belong to nobody. Given
@@ -144,7 +144,7 @@ class Repo:
         except (OSError, UnicodeDecodeError):
             return set()
 
-    def read_patches(self, wanted: deque[str], kinds: Sequence[str]) -> Iterator[Change]:
+    def read_patches(self, wanted: deque[str], kinds: Sequence[str]) -> Iterator[CodeChange]:
         """The changes of the queued commits, each taken off the queue; commits that touch no such path give none."""
         with tempfile.TemporaryFile() as ids, tempfile.TemporaryFile() as said:
             ids.write("".join(f"{one}\n" for one in wanted).encode("ascii"))
@@ -167,7 +167,7 @@ class Repo:
             said.seek(0)
             self.note_problem(describe_git_error(said.read()))
 
-    def read_commit(self, id: str, kinds: Sequence[str], found: Arrivals) -> Iterator[Change]:
+    def read_commit(self, id: str, kinds: Sequence[str], found: Arrivals) -> Iterator[CodeChange]:
         """The change of one commit, read alone because it or the next one can't be read."""
         for change in self.read_patches(deque([id]), kinds):
             place = found.find_arrival(id)

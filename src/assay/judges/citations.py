@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 from unicodedata import category
 
-from assay.sessions.rendering import defused
+from assay.sessions.rendering import sanitize_text
 from assay.types import Citation, Prompt, Turn
 
 BAR = re.compile(r"^\|[ \t]?", re.MULTILINE)
@@ -59,14 +59,14 @@ def list_texts_at(number: int, turns: Sequence[Turn], after: Prompt | None) -> I
 
 def is_in(quote: str, text: str) -> bool:
     """Whether a quote stands in a text as words of their own, white space and dots of shortening apart."""
-    words = squeeze_blanks(defused(quote)).strip("… ")
+    words = squeeze_blanks(sanitize_text(quote)).strip("… ")
     return bool(TELLING.search(MARKER.sub("", words))) and has_whole_words(words, normalize_shown(text))
 
 
 @lru_cache(maxsize=512)
 def normalize_shown(text: str) -> str:
     """A text as quotes are looked for in it; a model may cite much of a turn, and a turn may hold much."""
-    return squeeze_blanks(defused(text))
+    return squeeze_blanks(sanitize_text(text))
 
 
 def has_whole_words(quote: str, text: str) -> bool:

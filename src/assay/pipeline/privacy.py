@@ -18,7 +18,7 @@ from assay.config import Config, Tenant, stricter
 from assay.files import to_folder_prefix
 from assay.pipeline.scan_worker import decode_pieces
 from assay.sessions.join import join
-from assay.sessions.redaction import Options, Redactor, clean, silent, version
+from assay.sessions.redaction import RedactionOptions, Redactor, hash_rules, redact_secrets, silence_stream
 from assay.stores import StreamPieces
 from assay.types import Entry, Session, Stream, Summary
 from assay.types.signs import is_folder, of_attribute, of_key
@@ -163,21 +163,21 @@ def remove_words(session: Session) -> Session:
 
 FACTS = msgspec.json.Decoder(dict[str, Any]).decode
 JSON = msgspec.json.Encoder().encode
-SECRETS = Options()
+SECRETS = RedactionOptions()
 T = TypeVar("T", bound=Struct)
 
 
 class PrivacyRules(Struct, frozen=True, kw_only=True):
     """What may be read, and how."""
 
-    options: Options = Options()
+    options: RedactionOptions = RedactionOptions()
     tenants: dict[str, Tenant] = {}
     now: datetime = datetime.max.replace(tzinfo=UTC)
 
     @property
     def version(self) -> tuple[object, ...]:
         """All that decides what a reader sees; time passes without it."""
-        return version(), self.options, sorted(self.tenants.items())
+        return hash_rules(), self.options, sorted(self.tenants.items())
 
 
 class VisibleStream(Struct, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class VisibleStream(Struct, frozen=True, kw_only=True):
 def build_rules(config: Config, now: datetime) -> PrivacyRules:
     """The rules of these settings."""
     chosen = config.redaction
-    options = Options(email=chosen.email, home=chosen.home, hosts=chosen.hosts)
+    options = RedactionOptions(email=chosen.email, home=chosen.home, hosts=chosen.hosts)
     return PrivacyRules(options=options, tenants=config.tenants, now=now)
 
 
@@ -212,14 +212,18 @@ def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
     owners = tuple(find_owner(turn.signs or (about.cwd,), about.ended_at, rules) for turn in stream.turns)
     whole = merge_owners(owners or [find_owner(about.signs or (about.cwd,), about.ended_at, rules)])
     redactor = Redactor(rules.options)
-    heard = silent(stream, [bool(one.withheld) for one in owners]) if any(one.withheld for one in owners) else stream
+    heard = (
+        silence_stream(stream, [bool(one.withheld) for one in owners])
+        if any(one.withheld for one in owners)
+        else stream
+    )
     if whole.withheld:
-        seen = placed = silent(stream)
+        seen = placed = silence_stream(stream)
     elif rules.options == SECRETS:
-        seen = placed = clean(heard, redactor)
+        seen = placed = redact_secrets(heard, redactor)
     else:
-        placed = clean(heard, Redactor())
-        seen = clean(placed, redactor)
+        placed = redact_secrets(heard, Redactor())
+        seen = redact_secrets(placed, redactor)
     return VisibleStream(stream=seen, placed=placed, redactor=redactor, owners=owners, owner=whole)
 
 

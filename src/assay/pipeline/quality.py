@@ -231,7 +231,7 @@ def split_chunks(turns: Sequence[Turn], ratio: float = 1.0) -> list[Chunk]:
 
 def count_turn_tokens(turn: Turn) -> int:
     """Tokens of a turn as a model would be shown it, were it shown in full."""
-    return rendering.estimate(rendering.session([turn], None, PLENTY))
+    return rendering.estimate_tokens(rendering.render_session([turn], None, PLENTY))
 
 
 def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: PieceTerms) -> QualityPiece:
@@ -251,7 +251,7 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
         part=asked.describe_part(*at, is_told=is_told),
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
-    material = terms.redactor.text(rendering.session(shown, None, room))
+    material = terms.redactor.text(rendering.render_session(shown, None, room))
     found = asked.build_question(terms.model, asks, material, format_signals(shown))
     return QualityPiece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
 
@@ -279,9 +279,9 @@ def measure_ratio(turns: Sequence[Turn], terms: PieceTerms, asker: ModelClient, 
     ours = sum(map(count_turn_tokens, turns))
     if ours < NEAR * WHOLE:
         return 1.0
-    text = terms.redactor.text(rendering.session(turns, None, PLENTY))
+    text = terms.redactor.text(rendering.render_session(turns, None, PLENTY))
     exact = count_tokens(text, asker, may_count=may_count)
-    return exact / rendering.estimate(text) if exact else 1.0
+    return exact / rendering.estimate_tokens(text) if exact else 1.0
 
 
 def count_tokens(text: Clean, asker: ModelClient, *, may_count: bool) -> int | None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.errors import BadInput
 from assay.git import GitTimeout, find_repository
 from assay.git.repo import Repo, open_repo
-from assay.sessions.rework.checkouts import beginning, in_repository, inside, tops
+from assay.sessions.paths import find_checkout, find_checkouts, find_in_repository, make_relative
 
 NOT_KNOWN = "its folder is not known"
 NOT_HERE = "its folder is not on this machine: see --repo"
@@ -73,18 +73,18 @@ class KnownRepository:
         named = os.path.basename(self.name.removesuffix("/.git").removesuffix(".git"))
         return (
             sum(self.commits.get(one, False) for one in asked.commits),
-            int(any(path == asked.folder or inside(asked.folder, path) is not None for path in self.tops)),
+            int(any(path == asked.folder or make_relative(asked.folder, path) is not None for path in self.tops)),
             int(bool(asked.folder) and os.path.basename(asked.folder) == named),
-            sum(bool(beginning(path, self.known)) for path in asked.paths),
+            sum(bool(find_checkout(path, self.known)) for path in asked.paths),
         )
 
     def paths(self, asked: RepositoryQuery) -> dict[str, str]:
         """The files of a session as this repository has them; those that lie elsewhere are left out."""
         first = sorted(self.tops)
-        if asked.folder and not any(inside(f"{asked.folder}/x", top) for top in first):
+        if asked.folder and not any(make_relative(f"{asked.folder}/x", top) for top in first):
             first = []
-        found = tops(asked.paths, self.known, first) or [asked.folder]
-        placed = ((path, in_repository(path, found, self.known)) for path in asked.paths)
+        found = find_checkouts(asked.paths, self.known, first) or [asked.folder]
+        placed = ((path, find_in_repository(path, found, self.known)) for path in asked.paths)
         return {path: place for path, place in placed if place}
 
 

@@ -18,13 +18,11 @@ from assay.scores.survival import Age, LostSession
 from assay.sessions.kinds_of_files import is_code
 from assay.sessions.linebook import together
 from assay.sessions.linking import Linked, moment
-from assay.sessions.rework.authorship import SHORTEST_ID, SLACK
-from assay.sessions.rework.checkouts import inside
-from assay.sessions.rework.history import DAY, Followed, Rules, Target
-from assay.sessions.rework.replaced import Work, replaced, taken_back
-from assay.sessions.rework.rivals import rivals
-from assay.sessions.rework.survival import follow
-from assay.sessions.rework.verdicts import PATIENCE
+from assay.sessions.paths import make_relative
+from assay.sessions.rework.history import DAY, FollowResult, LineTarget, ReworkRules, find_rivals
+from assay.sessions.rework.landing import SHORTEST_ID, SLACK
+from assay.sessions.rework.survival import PATIENCE, follow_lines
+from assay.sessions.rework.transcripts import SessionWork, find_replaced, find_taken_back
 from assay.stores import Fate, Store, StreamName
 from assay.types import Reworked, Session, Written
 
@@ -35,7 +33,7 @@ class FollowedSession(Struct, frozen=True, kw_only=True):
     """A session, and what its transcript says of its lines."""
 
     name: StreamName
-    work: Work
+    work: SessionWork
     streams: tuple[str, ...]
     pulls: tuple[int, ...]
     began: float
@@ -53,12 +51,12 @@ def build_followed(linked: Linked, pulls: tuple[int, ...]) -> FollowedSession:
     first = linked.segments[0]
     book = together(linked.segments) if len(linked.segments) > 1 else None
     written, removed = (book.written(), book.removed()) if book else (first.written, first.removed)
-    work = Work(
+    work = SessionWork(
         id=first.id,
         project=first.project,
         began_at=first.began_at,
         ended_at=max(one.ended_at for one in linked.segments),
-        written=tuple(one for one in written if is_code(inside(one.path, first.project) or one.path)),
+        written=tuple(one for one in written if is_code(make_relative(one.path, first.project) or one.path)),
         removed=removed,
         commits=tuple(dict.fromkeys(commit for one in linked.segments for commit in one.commits)),
         undone=tuple(command for one in linked.segments for command in one.undone),
@@ -74,14 +72,14 @@ def build_followed(linked: Linked, pulls: tuple[int, ...]) -> FollowedSession:
     )
 
 
-def build_target(one: FollowedSession, place: KnownRepository) -> Target:
+def build_target(one: FollowedSession, place: KnownRepository) -> LineTarget:
     """A session with its lines by the files of a repository."""
     paths = place.paths(one.asked)
     lines: defaultdict[str, list[bytes]] = defaultdict(list)
     for written in one.work.written:
         if written.path in paths:
             lines[paths[written.path]].append(written.lines)
-    return Target(
+    return LineTarget(
         id=one.work.id,
         written=tuple(Written(path=path, lines=b"".join(some)) for path, some in sorted(lines.items())),
         commits=one.work.commits,
@@ -92,9 +90,9 @@ def build_target(one: FollowedSession, place: KnownRepository) -> Target:
     )
 
 
-def build_bystander(one: FollowedSession) -> Target:
+def build_bystander(one: FollowedSession) -> LineTarget:
     """A session that only says which commits are its own; numbers of pull requests mean nothing elsewhere."""
-    return Target(
+    return LineTarget(
         id=one.work.id, commits=one.work.commits, names=one.streams, started=one.began, ended=one.ended, is_asked=False
     )
 
@@ -118,7 +116,7 @@ def parse_seconds(at: str) -> float:
 VERSION = 1
 """Raised when lines are followed in another way: all is then looked at again."""
 
-FOLLOWED = msgspec.msgpack.Decoder(Followed).decode
+FOLLOWED = msgspec.msgpack.Decoder(FollowResult).decode
 PACK = msgspec.msgpack.Encoder().encode
 FOREVER = float("inf")
 SOON = 14 * DAY
@@ -165,7 +163,7 @@ class ReworkFollower:
         self.patience = PATIENCE + rules.days * DAY
         """How long after a session commits can matter to it."""
         self.fates = store.rework.load_fates(one.name for one in known)
-        self.found: dict[StreamName, Followed] = {}
+        self.found: dict[StreamName, FollowResult] = {}
         self.reasons: dict[StreamName, str] = {}
         """Why a session has no repository."""
         self.histories = 0
@@ -212,7 +210,7 @@ class ReworkFollower:
             self.found |= self.follow(here, some)
         self.keep(here, missing, seen)
 
-    def kept(self, here: "RepositorySessions", one: FollowedSession, seen: str) -> Followed | None:
+    def kept(self, here: "RepositorySessions", one: FollowedSession, seen: str) -> FollowResult | None:
         """What is kept of a session, if it can't have changed since."""
         fate = self.fates.get(one.name)
         if fate is None or not fate.found:
@@ -223,14 +221,14 @@ class ReworkFollower:
         found = FOLLOWED(fate.found)
         return found if fate.input == self.input_of(here, one, found) else None
 
-    def input_of(self, here: "RepositorySessions", one: FollowedSession, found: Followed) -> str:
+    def input_of(self, here: "RepositorySessions", one: FollowedSession, found: FollowResult) -> str:
         """Hash of all that decides what is found of a session in a repository that does not change."""
         rules = (self.rules.days, self.rules.min_lines, self.rules.share)
         until = FOREVER if found.final_at is None else found.final_at
         others = here.rivals_of(one, until)
         return hash_values(VERSION, here.targets[one.name], here.place.root, rules, others)
 
-    def follow(self, here: "RepositorySessions", some: Sequence[FollowedSession]) -> dict[StreamName, Followed]:
+    def follow(self, here: "RepositorySessions", some: Sequence[FollowedSession]) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
         soon, at_last = last + SOON + self.rules.days * DAY, min(self.as_of.timestamp(), last + self.patience)
@@ -242,7 +240,7 @@ class ReworkFollower:
 
     def read(
         self, here: "RepositorySessions", some: Sequence[FollowedSession], until: float
-    ) -> dict[StreamName, Followed]:
+    ) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions up to a time, in one reading of history."""
         now = self.as_of.timestamp()
         followed = here.with_rivals(some)
@@ -250,9 +248,9 @@ class ReworkFollower:
         paths = sorted({written.path for one in some for written in here.targets[one.name].written})
         ids = {one.id for one in followed}
         others = [build_bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
-        rules = Rules(days=self.rules.days, min_lines=self.rules.min_lines, share=self.rules.share)
+        rules = ReworkRules(days=self.rules.days, min_lines=self.rules.min_lines, share=self.rules.share)
         self.histories += 1
-        found = follow(
+        found = follow_lines(
             [*followed, *others], here.place.repo.read_changes(since, until, paths), here.place.repo, rules, now
         )
         return {one.name: add_doubt(found[one.work.id], here.place) for one in some}
@@ -294,8 +292,8 @@ class ReworkFollower:
     def outcome(self, wanted: Sequence[FollowedSession]) -> ReworkOutcome:
         """The state of every session; where git says nothing, later transcripts may."""
         works = [one.work for one in self.known]
-        undone = taken_back(works, self.rules, self.as_of)
-        removed = replaced(works, self.rules, self.as_of) | undone
+        undone = find_taken_back(works, self.rules, self.as_of)
+        removed = find_replaced(works, self.rules, self.as_of) | undone
         brought = self.brought()
         states = {}
         for one in wanted:
@@ -335,23 +333,23 @@ class RepositorySessions:
     def __init__(self, place: KnownRepository, sessions: Sequence[FollowedSession], patience: float) -> None:
         self.place = place
         self.sessions = sessions
-        self.targets: dict[StreamName, Target] = {one.name: build_target(one, place) for one in sessions}
+        self.targets: dict[StreamName, LineTarget] = {one.name: build_target(one, place) for one in sessions}
         self.by_id = {one.id: one for one in self.targets.values()}
-        self.rivals = rivals(self.targets.values(), patience)
+        self.rivals = find_rivals(self.targets.values(), patience)
 
     def rivals_of(self, one: FollowedSession, until: float) -> list[tuple[str, int]]:
         """Sessions that wrote some of the same lines before a time, and how many."""
         found = self.rivals.get(one.work.id, Counter())
         return sorted((other, lines) for other, lines in found.items() if self.by_id[other].started <= until)
 
-    def with_rivals(self, some: Sequence[FollowedSession]) -> list[Target]:
+    def with_rivals(self, some: Sequence[FollowedSession]) -> list[LineTarget]:
         """These sessions and all who wrote some of the same lines."""
         ids = {one.work.id for one in some}
         ids |= {other for one in ids for other in self.rivals.get(one, ())}
         return [self.by_id[one] for one in sorted(ids)]
 
 
-def add_doubt(found: Followed, place: KnownRepository) -> Followed:
+def add_doubt(found: FollowResult, place: KnownRepository) -> FollowResult:
     """What was found; where that is nothing, with what of the repository could not be read."""
     doubts = [SHALLOW] if place.repo.is_shallow else sorted(place.repo.notes)[:1]
     if found.reworked.state != "unknown" or not doubts:

@@ -14,7 +14,7 @@ from assay.judges.model import trial
 from assay.llm import Question
 from assay.pipeline.models import ModelClient, open_models
 from assay.sessions.redaction import Redactor
-from assay.sessions.rendering.frame import framed, quoted
+from assay.sessions.rendering.frame import quote_text, render_frame
 from assay.stores import open_store, pick_store_url
 from assay.types.value import Row
 
@@ -82,13 +82,13 @@ def build_question(model: str, task: Task, folder: Path) -> Question:
     redactor = Redactor()
     body = [
         "what the agent was asked:",
-        *quoted(redactor.text(task.prompt), MOST_ASKED),
+        *quote_text(redactor.text(task.prompt), MOST_ASKED),
         "what it changed, as a diff:",
-        *quoted(redactor.text(read_text(folder / run_folder.DIFF)) or "nothing", MOST_DIFF, MOST_SAID),
+        *quote_text(redactor.text(read_text(folder / run_folder.DIFF)) or "nothing", MOST_DIFF, MOST_SAID),
         "what it said at the end:",
-        *quoted(redactor.text(read_text(folder / run_folder.OUT)) or "nothing", 0, MOST_SAID),
+        *quote_text(redactor.text(read_text(folder / run_folder.OUT)) or "nothing", 0, MOST_SAID),
     ]
-    return trial.build_question(model, redactor.text(task.rubric), redactor.text(framed("one trial", body)))
+    return trial.build_question(model, redactor.text(task.rubric), redactor.text(render_frame("one trial", body)))
 
 
 def read_text(file: Path) -> str:

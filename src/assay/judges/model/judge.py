@@ -102,7 +102,7 @@ class ModelJudge:
         later = [n for n, turn in enumerate(stream.turns) if turn.prompt][1:]
         if not later:
             return ()
-        material = self.redactor.text(rendering.prompts(stream.turns, self.tokens))
+        material = self.redactor.text(rendering.render_prompts(stream.turns, self.tokens))
         said = self.read_answer(
             self.build_question("topic", material, render_task("topic", turns=format_numbers([n + 1 for n in later])))
         )
@@ -153,7 +153,7 @@ class ModelJudge:
     def render_session(self, turns: Sequence[Turn], after: Prompt | None) -> Clean:
         """The session as a model sees it: rendered once for all jobs, and here, last of all, redacted."""
         if self._rendered is None or self._rendered[0] is not turns or self._rendered[1] is not after:
-            self._rendered = (turns, after, self.redactor.text(rendering.session(turns, after, self.tokens)))
+            self._rendered = (turns, after, self.redactor.text(rendering.render_session(turns, after, self.tokens)))
         return self._rendered[2]
 
     def build_question(self, job: str, material: Clean, asked: Clean, sample: int = 0) -> Question:
@@ -255,7 +255,7 @@ def build_rubric(said: RubricReply, turns: Sequence[Turn], after: Prompt | None)
 
 def versions(model: str, tokens: int, votes: int) -> dict[str, str]:
     """A short hash per job, over all that decides its answers: the question, our checks, and how votes are counted."""
-    checks = [str(CHECKING), suspicious.hash_patterns(), verdicts.hash_wordings(), speech.version()]
+    checks = [str(CHECKING), suspicious.hash_patterns(), verdicts.hash_wordings(), speech.hash_phrases()]
     asked = {job: hash_version(job, model, tokens) for job in SHAPES}
     return asked | {
         "rubric": hash_parts(asked["rubric"], *checks[:2]),

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assay.judges.citations import list_texts
 from assay.resources import hash_parts, load_table, read_resource
-from assay.sessions.rendering.defusing import ESCAPES
+from assay.sessions.rendering.frame import ESCAPES
 from assay.types import Prompt, Turn
 
 UNSEEN = re.compile(

@@ -27,7 +27,7 @@ CODE = "1"
 
 def versions() -> dict[str, str]:
     """A short hash per job: another one means that scores may differ."""
-    phrases = speech.version()
+    phrases = speech.hash_phrases()
     topic_table, rubric_table, outcome_table = (
         read_resource("assay.judges.offline", f"{job}.toml") for job in ("topic", "rubric", "outcome")
     )

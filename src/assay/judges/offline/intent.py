@@ -131,7 +131,7 @@ def has_goal(turns: Sequence[Turn]) -> bool:
 
 
 def is_small_talk(prompt: Prompt) -> bool:
-    said = speech.read(prompt.text)
+    said = speech.parse_utterance(prompt.text)
     return (
         prompt.kind == "typed"
         and not prompt.text.startswith("/")
@@ -146,7 +146,7 @@ def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
     asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt]
     kept: list[tuple[int, Prompt]] = []
     for n, prompt in asked:
-        said = speech.read(prompt.text)
+        said = speech.parse_utterance(prompt.text)
         is_chore = said.words <= 10 and "chores" in said.heard
         is_echo = bool(kept) and (prompt.kind in ("rejection", "queued") or bool(said.first("complains")))
         if is_small_talk(prompt) or prompt.kind == "shell" or (is_chore and len(asked) > 1) or is_echo:
@@ -160,7 +160,7 @@ def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
 
 def is_change_request(prompt: Prompt) -> bool:
     """Whether it asks for more than an answer, or tells of a defect."""
-    said = speech.read(pick_headline(prompt))
+    said = speech.parse_utterance(pick_headline(prompt))
     asks = any(heard.word <= OPENING for intent in REQUESTS for heard in said.heard.get(f"asks.{intent}", ()))
     return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not find_question(said)
 
@@ -170,7 +170,7 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
     for place, (n, prompt) in enumerate(select_requests(turns)):
         share = weights.phrases.prompts[place]
         text = pick_headline(prompt)
-        said = speech.read(text)
+        said = speech.parse_utterance(text)
         yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
@@ -194,10 +194,10 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
             yield IntentEvidence("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
 
 
-def find_question(said: speech.Said) -> re.Match[str] | None:
+def find_question(said: speech.Utterance) -> re.Match[str] | None:
     """Ends with a question that is no polite request."""
     last = [part for part in SENTENCE.split(said.text[-400:]) if part.strip()]
-    if not last or any(f"asks.{intent}" in speech.read(last[-1]).heard for intent in REQUESTS):
+    if not last or any(f"asks.{intent}" in speech.parse_utterance(last[-1]).heard for intent in REQUESTS):
         return None
     return QUESTION.search(said.text[-300:])
 
@@ -206,12 +206,12 @@ def pick_headline(prompt: Prompt) -> str:
     """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
     if prompt.kind == "plan":
         return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
-    own = speech.own_words(prompt.text)
+    own = speech.find_own_words(prompt.text)
     return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
 
 
 def weigh_phrases(
-    said: speech.Said, n: int, share: float, weights: RubricWeights, *, is_later: bool
+    said: speech.Utterance, n: int, share: float, weights: RubricWeights, *, is_later: bool
 ) -> Iterator[IntentEvidence]:
     """Phrases of each intent; the very first weighs most. A later question asks about the work, it is not the goal."""
     rules = weights.phrases
@@ -238,7 +238,7 @@ def weigh_phrases(
         yield IntentEvidence("asked_for", n, mine[0].phrase, {intent: value * share})
 
 
-def is_opening(said: speech.Said, heard: speech.Heard) -> bool:
+def is_opening(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
     """Whether a phrase stands where requests stand: at the beginning, or anywhere where verbs come last."""
     return said.is_unspaced or heard.word <= OPENING
 
@@ -249,7 +249,7 @@ def from_replies(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
     if not replies:
         return
     for (n, reply), weight in ((replies[0], weights.replies.first), (replies[-1], weights.replies.last)):
-        said = speech.read(reply.text[:300])
+        said = speech.parse_utterance(reply.text[:300])
         for intent in INTENTS:
             heard = said.heard.get(f"asks.{intent}", ())
             if heard:
@@ -275,14 +275,14 @@ def from_work(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentE
 
 def was_dropped(turns: Sequence[Turn]) -> bool:
     """The person let go of it in the last prompt."""
-    said = speech.read(turns[-1].prompt.text) if turns and turns[-1].prompt else None
+    said = speech.parse_utterance(turns[-1].prompt.text) if turns and turns[-1].prompt else None
     return said is not None and any(heard.word <= OPENING for heard in said.heard.get("drops", ()))
 
 
 def was_asked_for(turns: Sequence[Turn]) -> bool:
     """A change was asked for in so many words: that none was made says nothing of the wish."""
     prompts = [prompt for _, prompt in select_requests(turns)]
-    said = speech.read(pick_headline(prompts[0])) if prompts else None
+    said = speech.parse_utterance(pick_headline(prompts[0])) if prompts else None
     if said is None or find_question(said):
         return False
     return any(
@@ -293,20 +293,20 @@ def was_asked_for(turns: Sequence[Turn]) -> bool:
 def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:
     """What the words mean in the light of what was done."""
     prompts = [prompt for _, prompt in select_requests(turns)]
-    said = speech.read(pick_headline(prompts[0])) if prompts else None
+    said = speech.parse_utterance(pick_headline(prompts[0])) if prompts else None
     if said is None or not edits:
         return
     is_told = prompts[0].kind == "typed" and not has_change_request(said) and not said.first("wants", "adds")
     if is_told and sum(edit.added + edit.removed for edit in edits) < LARGE_LINES and not QUESTION.search(said.text):
         yield "tells_a_problem"
-    later = [speech.read(turn.prompt.text) for turn in turns[1:] if turn.prompt]
+    later = [speech.parse_utterance(turn.prompt.text) for turn in turns[1:] if turn.prompt]
     if any(one.first("complains", "frustrated") for one in later):
         yield "complained_later"
     if all(DOCUMENT.search(edit.path) for edit in edits) and any(kind in said.heard for kind in PLANNING):
         yield "planned_on_paper"
 
 
-def has_change_request(said: speech.Said) -> bool:
+def has_change_request(said: speech.Utterance) -> bool:
     """A verb that asks to make, change or look at something stands in it."""
     return any(f"asks.{intent}" in said.heard for intent in REQUESTS)
 

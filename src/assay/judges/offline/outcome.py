@@ -188,7 +188,7 @@ def read_next_prompt(after: Prompt | None, turn: int) -> Iterator[OutcomeEvidenc
     """What the person said when turning to the next goal."""
     if after is None:
         return
-    said = speech.read(after.text[:600])
+    said = speech.parse_utterance(after.text[:600])
     if any(heard.word <= 4 for heard in said.heard.get("accepts", ())):
         yield OutcomeEvidence("praised_after", turn, said.quote("accepts"))
     elif not said.first("complains", "frustrated"):
@@ -307,7 +307,7 @@ def read_closing_words(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEv
         )
         is_open = not was_done and intent not in ("question", "investigation")
         yield OutcomeEvidence("asks_choice" if is_open else "offers", last.number, last.closing)
-    elif intent in CHANGES and speech.read(last.closing).first("agent.asks_back") and not last.is_mutating:
+    elif intent in CHANGES and speech.parse_utterance(last.closing).first("agent.asks_back") and not last.is_mutating:
         yield OutcomeEvidence("waits", last.number, last.closing)
     if left := UNFINISHED.search(last.turn.replies[-1].text):
         yield OutcomeEvidence("partly_done", last.number, left.group().strip())
@@ -317,7 +317,7 @@ def read_closing_words(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEv
 
 def read_claims(last: TurnReading, intent: Intent) -> Iterator[OutcomeEvidence]:
     """Success or failure, in the opening words or later."""
-    reply, opening = last.reply, speech.read(last.reply.text[:OPENING])
+    reply, opening = last.reply, speech.parse_utterance(last.reply.text[:OPENING])
     if opening.first("agent.failed"):
         yield OutcomeEvidence("names_failure_first", last.number, reply.quote("agent.failed"))
     elif opening.first("agent.done"):

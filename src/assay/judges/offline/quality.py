@@ -51,7 +51,7 @@ NAMELESS = "the profile names no signals for it; a judge with a model can score 
 
 def hash_version() -> str:
     """A short hash of all that decides the answers, profiles apart."""
-    return hash_parts(str(CODE), speech.version(), read_resource("assay.judges.offline", "quality.toml"))
+    return hash_parts(str(CODE), speech.hash_phrases(), read_resource("assay.judges.offline", "quality.toml"))
 
 
 def judge_quality(

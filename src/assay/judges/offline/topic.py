@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import is_mutating, made_edits
-from assay.sessions.speech.phrases import UNSPACED, frequent_words
+from assay.sessions.speech.phrases import UNSPACED, load_frequent_words
 from assay.types import Call, Gap, Stream, Turn
 
 MOST_SIGNS = 3
@@ -80,7 +80,7 @@ class TopicView(Struct, frozen=True):
 
     turn: Turn
     terms: Terms
-    said: speech.Said
+    said: speech.Utterance
     content: frozenset[str]
     """Words of the prompt that carry content."""
     touched: Paths
@@ -99,10 +99,10 @@ class TopicView(Struct, frozen=True):
 def build_topic_view(turn: Turn) -> TopicView:
     prompt = turn.prompt
     text = prompt.text if prompt else ""
-    said = speech.read(text)
+    said = speech.parse_utterance(text)
     content = find_content_words(said)
     last = turn.replies[-1].text if turn.replies else ""
-    ending = speech.read(last[-300:])
+    ending = speech.parse_utterance(last[-300:])
     named = frozenset(REFERENCE.findall(text[:3_000]))
     return TopicView(
         turn=turn,
@@ -121,7 +121,7 @@ def build_topic_view(turn: Turn) -> TopicView:
     )
 
 
-def find_content_words(said: speech.Said) -> frozenset[str]:
+def find_content_words(said: speech.Utterance) -> frozenset[str]:
     """The words that carry content."""
     return frozenset(split_words(said.text[:1_500]))
 
@@ -132,14 +132,14 @@ def list_written(call: Call) -> Paths:
     return frozenset((*(edit.path for edit in made_edits(call)), *by_shell))
 
 
-def is_bare(said: speech.Said, content: frozenset[str]) -> bool:
+def is_bare(said: speech.Utterance, content: frozenset[str]) -> bool:
     """Nothing that could be a goal of its own: an answer, a go-ahead, a thank-you."""
     if not content or (said.words <= TINY and said.first("agrees", "accepts")):
         return True
     return said.words <= OPENING and (said.is_unspaced or len(content) <= 2)
 
 
-def is_unfinished(turn: Turn, ending: speech.Said) -> bool:
+def is_unfinished(turn: Turn, ending: speech.Utterance) -> bool:
     """The agent had more to do when its last words were said."""
     if not turn.replies:
         return True
@@ -148,12 +148,12 @@ def is_unfinished(turn: Turn, ending: speech.Said) -> bool:
     return ending.text.endswith((":", "：")) or has_early(ending, "agent.more", OPENING)
 
 
-def has_early(said: speech.Said, kind: str, most: int) -> bool:
+def has_early(said: speech.Utterance, kind: str, most: int) -> bool:
     """Whether a phrase of this kind stands among the first words of a sentence."""
     return any(heard.word <= most for heard in said.heard.get(kind, ()))
 
 
-def has_opening_request(said: speech.Said) -> bool:
+def has_opening_request(said: speech.Utterance) -> bool:
     """A request or question stands at the beginning of one of its sentences, or anywhere where verbs come last."""
     if said.is_unspaced:
         return said.words > OPENING and ("wants" in said.heard or any(kind.startswith("asks.") for kind in said.heard))
@@ -319,7 +319,7 @@ def load_empty_words() -> frozenset[str]:
         "files code line lines change changes changed run running add added update updated look want test tests new "
         "command output current currently following first next here still way work works working issue error"
     )
-    return frozenset(work.split()) | {word for words in frequent_words().values() for word in words}
+    return frozenset(work.split()) | {word for words in load_frequent_words().values() for word in words}
 
 
 def split_words(text: str) -> list[str]:

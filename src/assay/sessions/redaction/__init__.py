@@ -10,7 +10,7 @@ compiles nothing; the first text that is looked at does.
 """
 
 from assay.sessions.redaction.finder import RedactionOptions, prepare_rules
-from assay.sessions.redaction.redactor import Redactor, redact_stream, silence_stream
+from assay.sessions.redaction.redactor import Redactor, redact_secrets, silence_stream
 from assay.sessions.redaction.rulebook import hash_rules
 
-__all__ = ["RedactionOptions", "Redactor", "hash_rules", "prepare_rules", "redact_stream", "silence_stream"]
+__all__ = ["RedactionOptions", "Redactor", "hash_rules", "prepare_rules", "redact_secrets", "silence_stream"]

@@ -97,7 +97,7 @@ def is_inside(byte: int) -> bool:
 # --- streams whose words are clean ----------------------------------------------------------
 
 
-def redact_stream(stream: Stream, redactor: Redactor) -> Stream:
+def redact_secrets(stream: Stream, redactor: Redactor) -> Stream:
     """The stream with every secret replaced; the very same where there is none."""
     turns = tuple(redact_turn(turn, redactor) for turn in stream.turns)
     about = redact_part(stream.about, redactor)

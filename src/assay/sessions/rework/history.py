@@ -1,15 +1,23 @@
-"""What following lines speaks in: a repository's changes, the lines that sessions wrote, and what became of them."""
+"""What the modules of this room speak in: a repository's changes, the sessions that are followed, and results."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from functools import cached_property
 from typing import Protocol
 
 from msgspec import Struct
 
+from assay.sessions.linebook import each
 from assay.types import Reworked, Written
+from assay.types.lines import packed_text
 
 DAY = 86_400.0
 
 Age = tuple[float, bool, int]
 """Days for which so many lines were followed, and whether they were removed then; else they may live on."""
+
+MOST_WRITERS = 50
+"""Sessions looked at for one line; what so many wrote tells nothing of any."""
 
 
 class Hunk(Struct, gc=False):
@@ -27,7 +35,7 @@ class FileChange(Struct):
     hunks: list[Hunk] = []
 
 
-class Change(Struct, kw_only=True):
+class CodeChange(Struct, kw_only=True):
     """A commit that is no merge, and what it does to code."""
 
     id: str
@@ -48,7 +56,7 @@ class Change(Struct, kw_only=True):
         return max(self.authored, self.committed)
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class LineTarget(Struct, frozen=True, kw_only=True):
     """A session whose lines are followed."""
 
     id: str
@@ -66,8 +74,8 @@ class Target(Struct, frozen=True, kw_only=True):
     ended: float
 
 
-class Rules(Struct, frozen=True, kw_only=True):
-    """When lines are looked at, and when a session is reworked."""
+class ReworkRules(Struct, frozen=True, kw_only=True):
+    """How long lines are followed, and when a session counts as reworked."""
 
     days: float = 14.0
     min_lines: int = 10
@@ -78,11 +86,11 @@ class Rules(Struct, frozen=True, kw_only=True):
         return self.days * DAY
 
 
-class Trees(Protocol):
+class BranchTrees(Protocol):
     """The default branch as it was."""
 
     def find_commit_at(self, when: float) -> str | None:
-        """Its commit at a time."""
+        """The branch's commit at a time."""
         ...
 
     def read_file(self, commit: str, path: str) -> bytes | None:
@@ -90,7 +98,7 @@ class Trees(Protocol):
         ...
 
 
-class Followed(Struct, frozen=True, kw_only=True):
+class FollowResult(Struct, frozen=True, kw_only=True):
     """What became of a session's lines."""
 
     reworked: Reworked
@@ -102,3 +110,56 @@ class Followed(Struct, frozen=True, kw_only=True):
     """From this time on it can't turn any more; `None` where that depends on later commits."""
     ages: tuple[Age, ...] = ()
     """For the survival curve; days are rounded to the hour."""
+
+
+class HashedHunk:
+    """A hunk, its file before and after, and hashes of its lines; a line that tells nothing has an empty hash."""
+
+    def __init__(self, old: str, new: str, hunk: Hunk) -> None:
+        self.old = old or new
+        self.new = new or old
+        self.is_new_file = not old
+        self.hunk = hunk
+
+    @cached_property
+    def removed(self) -> list[bytes]:
+        return [packed_text(line) for line in self.hunk.removed]
+
+    @cached_property
+    def added(self) -> list[bytes]:
+        return [packed_text(line) for line in self.hunk.added]
+
+
+def hash_hunks(change: CodeChange) -> list[HashedHunk]:
+    return [HashedHunk(file.old, file.new, hunk) for file in change.files for hunk in file.hunks]
+
+
+def find_rivals(targets: Iterable[LineTarget], patience: float) -> dict[str, Counter[str]]:
+    """For each session those that may have written the same lines later or at the same time, and how many lines.
+
+    A line goes to who was active last before its commit, so sessions of before don't matter; nor does one that began
+    when lines were no longer waited for.
+    """
+    by_path: defaultdict[str, list[tuple[LineTarget, bytes]]] = defaultdict(list)
+    for target in targets:
+        for one in target.written:
+            by_path[one.path].append((target, one.lines))
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for writers in by_path.values():
+        if len(writers) > 1:
+            owners: defaultdict[bytes, list[LineTarget]] = defaultdict(list)
+            for target, lines in sorted(writers, key=lambda pair: (pair[0].started, pair[0].id)):
+                for line in set(each(lines)):
+                    owners[line].append(target)
+            for some in owners.values():
+                if len(some) > 1:
+                    count_pairs(found, some[:MOST_WRITERS], patience)
+    return dict(found)
+
+
+def count_pairs(found: dict[str, Counter[str]], some: list[LineTarget], patience: float) -> None:
+    """Count a line for all pairs of sessions that wrote it in time."""
+    for one in some:
+        for other in some:
+            if other is not one and other.ended >= one.started and other.started <= one.ended + patience:
+                found[one.id][other.id] += 1

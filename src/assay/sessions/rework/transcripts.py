@@ -23,7 +23,7 @@ COMMIT = re.compile(r"(?<![\w/.~^-])([0-9a-f]{7,40})(\^|~\d*)?(?![\w/.-])")
 FROM_TRANSCRIPT = "as a later transcript shows"
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class SessionWork(Struct, frozen=True, kw_only=True):
     """What a session did, as far as its transcript tells; `written` holds code and tests only."""
 
     id: str
@@ -40,34 +40,34 @@ class Work(Struct, frozen=True, kw_only=True):
         return sum(len(each(one.lines)) for one in self.written)
 
 
-Writers = dict[str, tuple[Work, int]]
+Writers = dict[str, tuple[SessionWork, int]]
 """Who last wrote a file, and how many lines."""
 
 
-def replaced(works: Iterable[Work], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+def find_replaced(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
     """The sessions whose lines later ones removed; nothing about all others."""
-    projects: defaultdict[str, list[Work]] = defaultdict(list)
-    for one in by_time(works, as_of):
+    projects: defaultdict[str, list[SessionWork]] = defaultdict(list)
+    for one in sort_by_time(works, as_of):
         projects[one.project].append(one)
     found: dict[str, Reworked] = {}
     for project, some in sorted(projects.items()):
         if project:
-            found |= removals(some, rules)
+            found |= find_removals(some, rules)
     return found
 
 
-def taken_back(works: Iterable[Work], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+def find_taken_back(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
     """The sessions whose commits, or lines that were never committed, a later one took back with git."""
-    return undos(by_time(works, as_of), rules)
+    return find_undos(sort_by_time(works, as_of), rules)
 
 
-def by_time(works: Iterable[Work], as_of: datetime) -> list[Work]:
+def sort_by_time(works: Iterable[SessionWork], as_of: datetime) -> list[SessionWork]:
     """Sessions that had begun by the present, in order."""
     ordered = sorted(works, key=lambda one: (one.began_at, one.id))
     return [one for one in ordered if (began := moment(one.began_at)) and began <= as_of]
 
 
-def is_in_time(owner: Work, later: Work, rules: Rework) -> bool:
+def is_in_time(owner: SessionWork, later: SessionWork, rules: Rework) -> bool:
     """Whether a session began after another one, and soon enough after its end."""
     began, ended = moment(later.began_at), moment(owner.ended_at)
     if began is None or ended is None or (later.began_at, later.id) <= (owner.began_at, owner.id):
@@ -78,15 +78,15 @@ def is_in_time(owner: Work, later: Work, rules: Rework) -> bool:
 # --- lines removed ----------------------------------------------------------------------------
 
 
-def removals(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
+def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, Reworked]:
     """Sessions of one project, in order of time, of which enough lines were removed by the next ones."""
     paths = {one.path for work in works for one in work.removed}
     if not paths:
         return {}
-    owners: defaultdict[tuple[str, bytes], list[Work]] = defaultdict(list)
+    owners: defaultdict[tuple[str, bytes], list[SessionWork]] = defaultdict(list)
     gone: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for work in works:
-        for key in taken(work):
+        for key in list_taken_lines(work):
             if owners[key] and (owner := owners[key].pop()).id != work.id and is_in_time(owner, work, rules):
                 gone[owner.id][work.id] += 1
         for one in work.written:
@@ -94,11 +94,11 @@ def removals(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
                 for line in each(one.lines):
                     owners[one.path, line].append(work)
     by_id = {one.id: one for one in works}
-    judged = ((owner, enough(by_id[owner], by, by_id, rules)) for owner, by in gone.items())
+    judged = ((owner, judge_removals(by_id[owner], by, by_id, rules)) for owner, by in gone.items())
     return {owner: one for owner, one in judged if one}
 
 
-def taken(work: Work) -> Iterator[tuple[str, bytes]]:
+def list_taken_lines(work: SessionWork) -> Iterator[tuple[str, bytes]]:
     """Lines that a session removed and did not put elsewhere."""
     back = Counter(line for one in work.written for line in each(one.lines)) if work.removed else Counter[bytes]()
     for one in work.removed:
@@ -109,16 +109,18 @@ def taken(work: Work) -> Iterator[tuple[str, bytes]]:
                 yield one.path, line
 
 
-def enough(owner: Work, by: Counter[str], works: dict[str, Work], rules: Rework) -> Reworked | None:
-    """That a session was replaced, if enough of its lines are gone; of those who did it, who took most is told."""
+def judge_removals(
+    owner: SessionWork, by: Counter[str], works: dict[str, SessionWork], rules: Rework
+) -> Reworked | None:
+    """That a session was replaced, if enough of its lines are gone; of those who did it, who took most is named."""
     lines, gone = owner.lines, by.total()
     if lines < rules.min_lines or gone / lines < rules.share:
         return None
     later = min(by, key=lambda one: (-by[one], works[one].began_at, one))
-    return told(works[later], lines, gone, f"removed, {FROM_TRANSCRIPT}")
+    return build_rework(works[later], lines, gone, f"removed, {FROM_TRANSCRIPT}")
 
 
-def told(later: Work, lines: int, gone: int, detail: str) -> Reworked:
+def build_rework(later: SessionWork, lines: int, gone: int, detail: str) -> Reworked:
     return Reworked(
         state="yes",
         by=f"session {later.id}",
@@ -134,9 +136,9 @@ def told(later: Work, lines: int, gone: int, detail: str) -> Reworked:
 # --- taken back with git ----------------------------------------------------------------------
 
 
-def undos(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
+def find_undos(works: Sequence[SessionWork], rules: Rework) -> dict[str, Reworked]:
     """Sessions, of all that are given in order of time, whose commits or uncommitted lines a later one took back."""
-    made: defaultdict[str, list[tuple[str, Work]]] = defaultdict(list)
+    made: defaultdict[str, list[tuple[str, SessionWork]]] = defaultdict(list)
     for work in works:
         for commit in work.commits:
             made[commit[:SHORTEST_ID]].append((commit, work))
@@ -144,18 +146,22 @@ def undos(works: Sequence[Work], rules: Rework) -> dict[str, Reworked]:
     writers: defaultdict[str, Writers] = defaultdict(dict)
     for later in works:
         for command in later.undone:
-            for owner, commit in reverted(command, made):
+            for owner, commit in find_reverted(command, made):
                 if is_in_time(owner, later, rules):
                     detail = f"commit {commit[:10]} was taken back, {FROM_TRANSCRIPT}"
-                    found.setdefault(owner.id, told(later, owner.lines, owner.lines, detail))
-            for owner, gone in restored(command, later, writers[later.project]):
+                    found.setdefault(owner.id, build_rework(later, owner.lines, owner.lines, detail))
+            for owner, gone in find_restored(command, later, writers[later.project]):
                 if is_in_time(owner, later, rules) and is_much(gone, owner.lines, rules):
-                    found.setdefault(owner.id, told(later, owner.lines, gone, f"thrown away, {FROM_TRANSCRIPT}"))
+                    found.setdefault(
+                        owner.id, build_rework(later, owner.lines, gone, f"thrown away, {FROM_TRANSCRIPT}")
+                    )
         writers[later.project].update((one.path, (later, len(each(one.lines)))) for one in later.written)
     return found
 
 
-def reverted(command: str, made: Mapping[str, Sequence[tuple[str, Work]]]) -> Iterator[tuple[Work, str]]:
+def find_reverted(
+    command: str, made: Mapping[str, Sequence[tuple[str, SessionWork]]]
+) -> Iterator[tuple[SessionWork, str]]:
     """Whose commits a command takes back, named by their ids."""
     purposes = {run.purpose for run in read_command(command)}
     if not purposes & {"revert", "reset"}:
@@ -167,7 +173,7 @@ def reverted(command: str, made: Mapping[str, Sequence[tuple[str, Work]]]) -> It
                     yield owner, full
 
 
-def restored(command: str, later: Work, writers: Writers) -> list[tuple[Work, int]]:
+def find_restored(command: str, later: SessionWork, writers: Writers) -> list[tuple[SessionWork, int]]:
     """Whose uncommitted lines a command throws away: in files that the later session did not write itself.
 
     People commit by hand, too. So only files that are named, or the session right before a reset to where it stands,
@@ -177,11 +183,11 @@ def restored(command: str, later: Work, writers: Writers) -> list[tuple[Work, in
     runs = [run for run in read_command(command) if run.purpose in ("restore", "reset")]
     if not runs or not later.project or "--staged" in words:
         return []
-    is_all = any(run.purpose == "reset" for run in runs) and stays(words)
+    is_all = any(run.purpose == "reset" for run in runs) and is_staying(words)
     paths = {absolute(path, later.project) for run in runs for path in run.paths}
     own = {one.path for one in (*later.written, *later.removed)}
     last = max((work for work, _ in writers.values()), key=lambda one: (one.began_at, one.id), default=None)
-    gone: dict[str, tuple[Work, int]] = {}
+    gone: dict[str, tuple[SessionWork, int]] = {}
     for path, (work, lines) in writers.items():
         is_hit = path in paths or (work is last and (is_all or is_below(path, paths)))
         if is_hit and not work.commits and path not in own:
@@ -189,7 +195,7 @@ def restored(command: str, later: Work, writers: Writers) -> list[tuple[Work, in
     return list(gone.values())
 
 
-def stays(words: Sequence[str]) -> bool:
+def is_staying(words: Sequence[str]) -> bool:
     """Whether a reset goes to no other commit."""
     said = words[words.index("reset") + 1 :] if "reset" in words else words
     return {word for word in said if not word.startswith("-")} <= {"HEAD"}
@@ -201,4 +207,5 @@ def is_below(path: str, folders: set[str]) -> bool:
 
 
 def is_much(gone: int, lines: int, rules: Rework) -> bool:
+    """Whether enough lines are gone to call a session replaced."""
     return lines >= rules.min_lines and gone / lines >= rules.share

@@ -32,12 +32,12 @@ BOTH = WHITE + SIGNS
 Candidates = Callable[[Sequence[tuple[int, bytes]]], dict[int, list[int]]]
 
 
-def letters(line: bytes) -> bytes:
+def strip_signs(line: bytes) -> bytes:
     """A line without white space and ASCII signs."""
     return line.translate(None, BOTH)
 
 
-def successors(
+def find_successors(
     gone: Sequence[tuple[int, bytes]], added: Sequence[bytes], free: Set[int], known: Mapping[int, int], count: int
 ) -> dict[int, int]:
     """For lines that a hunk removes, by number, which of its free added lines each lives on in.
@@ -46,25 +46,25 @@ def successors(
     one. Any other goes on in a line of its own that is like it: very much, or at the same place. `known` are pairs of
     lines that are the same, `count` is how many lines the hunk removes.
     """
-    found = wrapped(gone, added, free)
-    pairs = Pairs(added, free - set(found.values()), {**known, **found}, count)
+    found = find_wrapped(gone, added, free)
+    pairs = LinePairs(added, free - set(found.values()), {**known, **found}, count)
     left = [(number, line) for number, line in gone if number not in found]
-    pairs.find(left, pairs.sharing_words, ALIKE_ANYWHERE)
-    pairs.find([one for one in left if one[0] not in pairs.found], pairs.in_place, ALIKE)
+    pairs.find_pairs(left, pairs.list_word_sharers, ALIKE_ANYWHERE)
+    pairs.find_pairs([one for one in left if one[0] not in pairs.found], pairs.list_near_places, ALIKE)
     return found | pairs.found
 
 
-def wrapped(gone: Sequence[tuple[int, bytes]], added: Sequence[bytes], free: Set[int]) -> dict[int, int]:
+def find_wrapped(gone: Sequence[tuple[int, bytes]], added: Sequence[bytes], free: Set[int]) -> dict[int, int]:
     """Lines whose letters stand in a row in the added text, and the line in which they begin."""
     places = sorted(free)
-    parts = [letters(added[place]) for place in places]
+    parts = [strip_signs(added[place]) for place in places]
     text = bytearray(b"".join(parts))
     starts = [0, *accumulate(len(part) for part in parts)]
     if not text or len(text) * len(gone) > MOST_WORK:
         return {}
     found: dict[int, int] = {}
     for number, line in gone:
-        sought = letters(line)
+        sought = strip_signs(line)
         at = text.find(sought) if len(sought) >= FEWEST_LETTERS else -1
         if at >= 0:
             text[at : at + len(sought)] = bytes([USED]) * len(sought)
@@ -72,7 +72,7 @@ def wrapped(gone: Sequence[tuple[int, bytes]], added: Sequence[bytes], free: Set
     return found
 
 
-class Pairs:
+class LinePairs:
     """Removed and added lines of a hunk that are like each other, each line once."""
 
     def __init__(self, added: Sequence[bytes], free: Set[int], known: Mapping[int, int], count: int) -> None:
@@ -82,22 +82,22 @@ class Pairs:
         self.count = count
         self.found: dict[int, int] = {}
 
-    def find(self, gone: Sequence[tuple[int, bytes]], candidates: Candidates, least: float) -> None:
-        """Take the pairs that are most alike first."""
+    def find_pairs(self, gone: Sequence[tuple[int, bytes]], candidates: Candidates, least: float) -> None:
+        """Pair lines with candidates, those that are most alike first."""
         if not gone or not self.free:
             return
         pairs = candidates(gone)
         alike = [
             (ratio, number, place)
             for number, line in gone
-            for ratio, place in compared(line, {place: self.added[place] for place in pairs[number]}, least)
+            for ratio, place in compare_line(line, {place: self.added[place] for place in pairs[number]}, least)
         ]
         for _, number, place in sorted(alike, key=lambda pair: (-pair[0], pair[1], pair[2])):
             if number not in self.found and place in self.free:
                 self.found[number] = place
                 self.free.remove(place)
 
-    def sharing_words(self, gone: Sequence[tuple[int, bytes]]) -> dict[int, list[int]]:
+    def list_word_sharers(self, gone: Sequence[tuple[int, bytes]]) -> dict[int, list[int]]:
         """Free lines that share most words with each; a word that stands nearly everywhere says nothing."""
         by_word: dict[bytes, list[int]] = {}
         for place in sorted(self.free):
@@ -112,7 +112,7 @@ class Pairs:
             found[number] = sorted(shared, key=lambda place: (-shared[place], abs(place - number)))[:MOST_COMPARED]
         return found
 
-    def in_place(self, gone: Sequence[tuple[int, bytes]]) -> dict[int, list[int]]:
+    def list_near_places(self, gone: Sequence[tuple[int, bytes]]) -> dict[int, list[int]]:
         """Free lines that stand where each should be, between the lines that are known to be the same."""
         same = {-1: -1, self.count: len(self.added), **self.known, **self.found}
         ends = sorted(same)
@@ -127,17 +127,17 @@ class Pairs:
         return found
 
 
-def compared(line: bytes, others: Mapping[int, bytes], least: float) -> Iterator[tuple[float, int]]:
-    """Which lines are so much like this one, and how much."""
-    matcher = SequenceMatcher(autojunk=False, b=squeezed(line))
+def compare_line(line: bytes, others: Mapping[int, bytes], least: float) -> Iterator[tuple[float, int]]:
+    """Which of the other lines are enough like this one, and how much."""
+    matcher = SequenceMatcher(autojunk=False, b=squeeze_line(line))
     for place, other in others.items():
-        matcher.set_seq1(squeezed(other))
+        matcher.set_seq1(squeeze_line(other))
         if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
             ratio = matcher.ratio()
             if ratio >= least:
                 yield ratio, place
 
 
-def squeezed(line: bytes) -> str:
+def squeeze_line(line: bytes) -> str:
     """A line with single spaces, no longer than can be compared."""
     return " ".join(line[: LONGEST * 4].decode("utf-8", "replace").split())[:LONGEST]
