@@ -45,12 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
     config.addinivalue_line("markers", "first: takes long in one piece, runs before all others")
     config.addinivalue_line("markers", "outside: needs what pip does not bring; `-m outside` and CI fetch it")
+    config.addinivalue_line("markers", "long: keeps a core busy for ten seconds or more; CI and `-m long` run it")
     if config.getoption("markexpr") == "outside":
         os.environ["ASSAY_TEST_FETCH"] = "1"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest go first, so that no core waits for another one at the end."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The longest go first, so that no core waits for another one at the end; where nobody waits, not at all."""
+    if not (os.environ.get("CI") or "long" in config.getoption("markexpr")):
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long; CI and `python -m pytest -m long` run it"))
     items.sort(key=lambda item: bool(item.get_closest_marker("last")) - bool(item.get_closest_marker("first")))
 
 

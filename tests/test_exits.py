@@ -510,6 +510,7 @@ def private(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield place
 
 
+@pytest.mark.long
 def test_options_hold_at_every_exit(private: Place):
     said = private.everything(most=2)
     assert not {
@@ -546,6 +547,7 @@ def wild(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield place
 
 
+@pytest.mark.long
 def test_no_exit_says_what_a_terminal_would_obey(wild: Place):
     said = wild.everything(most=2)
     assert len(said) > 40

@@ -125,6 +125,7 @@ def test_a_budget_stops_a_run_and_more_money_goes_on_with_it(tmp_path):
     assert kept < {one["folder"] for one in whole["run"]["trials"]}
 
 
+@pytest.mark.long
 def test_sequential_mode_stops_when_it_is_decided(tmp_path):
     found = told(evaluated(tmp_path, "worse", "better", "--sequential", "--jobs", 2, "--json"))
     assert (found["label"], found["verdict"]) == ("sequential", "improved")

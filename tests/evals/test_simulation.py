@@ -103,6 +103,7 @@ def test_the_seed_rule_of_the_benchmark_is_the_products():
     assert improved.any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lie", [1.0, 0.15])
 def test_an_equal_candidate_that_loses_what_it_would_fail_is_promoted_no_more_often_than_luck(lie):
     suites = 250

@@ -58,6 +58,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield Place(top, server=server)
 
 
+@pytest.mark.long
 def test_only_turns_in_an_opted_out_folder_are_silent_at_every_exit(mixed: Place):
     said = mixed.everything()
     assert not {name: text for name, text in said.items() if "quokka" in "".join(text.split()).lower()}

@@ -56,7 +56,6 @@ STEERS = {
     "pytest.py": "raise SystemExit(0)",
     "pytest/__init__.py": "raise SystemExit(0)",
     "json.py": "import os; os._exit(0)",
-    "python3": "#!/bin/sh\nexit 0\n",
 }
 
 
@@ -97,11 +96,17 @@ def test_code_that_leaves_early_passes_no_check_that_is_proven(tmp_path, name):
         assert "did not come to their end" in tests.detail
 
 
-@pytest.mark.parametrize("name", STEERS)
-def test_files_that_steer_the_program_are_set_aside(tmp_path, name):
-    found = looked(tmp_path, "t", {name: STEERS[name]}, PLAIN, CHECKS[1:])
+@pytest.mark.parametrize("names", [[*STEERS][:5], [*STEERS][5:]], ids=["five", "the others"])
+def test_files_that_steer_the_program_are_set_aside(tmp_path, names):
+    found = looked(tmp_path, "t", {name: STEERS[name] for name in names}, PLAIN, CHECKS[1:])
     assert [check.passed for check in found] == [False, False]
-    assert name == "python3" or all(f"set aside, for the agent added it: {name}" in check.detail for check in found)
+    aside = [check.detail.partition("set aside, for the agent added it: ")[2] for check in found]
+    assert not [(name, told) for name in names for told in aside if name not in told]
+
+
+def test_a_program_of_the_agents_is_no_python(tmp_path):
+    found = looked(tmp_path, "t", {"python3": "#!/bin/sh\nexit 0\n"}, PLAIN, CHECKS[1:])
+    assert [check.passed for check in found] == [False, False]
 
 
 PLUGIN = {

@@ -189,6 +189,7 @@ def test_a_sandbox_is_tried_where_it_is_used():
     assert Sandbox(kind="bubblewrap", is_shut=True).says == "trials ran in bubblewrap"
 
 
+@pytest.mark.long
 def test_somebody_else_who_reads_the_tasks_changes_nothing(tmp_path):
     """A back-up, an index, an editor: who opened a file is nobody's business."""
     example, over = ROOT / "examples" / "evaluation", threading.Event()
