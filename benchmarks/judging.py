@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.config import Config, Model
-from assay.facts.tokens import Price, cost_of
+from assay.facts.tokens import Price, compute_cost
 from assay.pipeline.cost import QuestionSize, add_usage, estimate_usage, measure_question
 from assay.pipeline.egress import connect_without_key
 from assay.pipeline.inputs import find_files
@@ -121,8 +121,8 @@ def by_session(found: Sequence[Put], price: Price) -> Table:
         cells += [f"{value:,.0f}" for value in spread([tokens(one) for one in usages])]
         cells.append(f"{sum(one.cache_read for one in usages) / sum(map(tokens, usages)):.0%}")
         for costs in (
-            [cost_of(one, price) for one in usages],
-            [cost_of(one, price) * BATCH_SHARE for one in alone],
+            [compute_cost(one, price) for one in usages],
+            [compute_cost(one, price) * BATCH_SHARE for one in alone],
         ):
             cells += [f"{value:.4f}" for value in (*spread(costs), sum(costs) / len(costs))]
         rows.append(cells)
@@ -137,9 +137,9 @@ def total(usages: Iterable[Usage]) -> Usage:
 def told(found: Sequence[Put], price: Price, streams: int) -> str:
     """All together."""
     whole = total([one.usage for one in found])
-    plain = cost_of(total([one.alone for one in found]), price)
+    plain = compute_cost(total([one.alone for one in found]), price)
     sessions = len({one.about for one in found if one.sized.job != "topic"})
-    cost = cost_of(whole, price)
+    cost = compute_cost(whole, price)
     shared = {one.sized.of for one in found if one.usage.cache_read}
     return (
         f"{streams} streams, {sessions} sessions that a model is asked about, {len(found):,} questions, "

@@ -51,12 +51,12 @@ def test_every_fact_is_documented():
     from assay import facts
 
     page = (ROOT / "docs/reference/json.md").read_text()
-    fields = [field for _, module in facts.modules() for field in module.fact(()).__struct_fields__]
+    fields = [field for _, module in facts.load_facts() for field in module.fact(()).__struct_fields__]
     assert not [field for field in fields if f"`{field}`" not in page]
 
 
 def test_no_two_facts_have_a_field_of_the_same_name():
     from assay import facts
 
-    fields = [field for _, module in facts.modules() for field in module.fact(()).__struct_fields__]
+    fields = [field for _, module in facts.load_facts() for field in module.fact(()).__struct_fields__]
     assert len(fields) == len(set(fields))

@@ -54,18 +54,18 @@ def doing(*calls: Call) -> list[Turn]:
 
 
 def test_no_turns_have_every_fact_and_no_number_out_of_nothing() -> None:
-    flat = msgspec.json.decode(facts.to_json(facts.establish([])))
+    flat = msgspec.json.decode(facts.to_json(facts.establish_facts([])))
     assert (flat["wall_s"], flat["active_s"], flat["continues"]) == (None, None, None)
     assert (flat["turns"], flat["cost_usd"], flat["substance"], flat["checks"]) == (0, 0.0, False, {})
 
 
 def test_no_two_facts_share_a_field() -> None:
-    names = [name for fact in facts.establish([]).values() for name in fact.__struct_fields__]
+    names = [name for fact in facts.establish_facts([]).values() for name in fact.__struct_fields__]
     assert len(names) == len(set(names))
 
 
 def test_the_version_names_every_fact() -> None:
-    assert [part.split("@")[0] for part in facts.version().split(",")] == sorted(facts.establish([]))
+    assert [part.split("@")[0] for part in facts.build_version().split(",")] == sorted(facts.establish_facts([]))
 
 
 # --- turns and conversation ---------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_lines_are_summed_by_file_and_written_files_are_listed() -> None:
     ],
 )
 def test_a_files_name_tells_its_language(path: str, language: str | None) -> None:
-    assert languages.language_of(path) == language
+    assert languages.find_language(path) == language
 
 
 def test_languages_come_by_lines_added() -> None:
@@ -216,19 +216,22 @@ TEST_OK, TEST_BAD, TEST_DARK = ran("test", "passed"), ran("test", "failed", "err
 @each_row(
     ("calls", "expected"),
     [
-        ([TEST_OK], checks.Runs(passed=1, last="passed")),
-        ([TEST_OK, TEST_BAD], checks.Runs(passed=1, failed=1, last="failed")),
-        ([TEST_BAD, TEST_DARK], checks.Runs(failed=1, unknown=1, last=None)),
-        ([TEST_OK, edited()], checks.Runs(passed=1, last="passed", is_stale=True)),
-        ([edited(), TEST_OK], checks.Runs(passed=1, last="passed")),
-        ([edited(), TEST_OK, edited(), TEST_OK], checks.Runs(passed=2, last="passed")),
-        ([TEST_OK, edited(status="error")], checks.Runs(passed=1, last="passed")),
-        ([TEST_OK, edited(status="rejected")], checks.Runs(passed=1, last="passed")),
-        ([TEST_OK, edited(), ran("test", "passed", "rejected")], checks.Runs(passed=1, last="passed", is_stale=True)),
-        ([TEST_OK, ran("test", None, "open")], checks.Runs(passed=1, last="passed")),
+        ([TEST_OK], checks.CheckRuns(passed=1, last="passed")),
+        ([TEST_OK, TEST_BAD], checks.CheckRuns(passed=1, failed=1, last="failed")),
+        ([TEST_BAD, TEST_DARK], checks.CheckRuns(failed=1, unknown=1, last=None)),
+        ([TEST_OK, edited()], checks.CheckRuns(passed=1, last="passed", is_stale=True)),
+        ([edited(), TEST_OK], checks.CheckRuns(passed=1, last="passed")),
+        ([edited(), TEST_OK, edited(), TEST_OK], checks.CheckRuns(passed=2, last="passed")),
+        ([TEST_OK, edited(status="error")], checks.CheckRuns(passed=1, last="passed")),
+        ([TEST_OK, edited(status="rejected")], checks.CheckRuns(passed=1, last="passed")),
+        (
+            [TEST_OK, edited(), ran("test", "passed", "rejected")],
+            checks.CheckRuns(passed=1, last="passed", is_stale=True),
+        ),
+        ([TEST_OK, ran("test", None, "open")], checks.CheckRuns(passed=1, last="passed")),
     ],
 )
-def test_the_last_run_is_stale_when_an_edit_came_after_it(calls: list[Call], expected: checks.Runs) -> None:
+def test_the_last_run_is_stale_when_an_edit_came_after_it(calls: list[Call], expected: checks.CheckRuns) -> None:
     assert checks.fact(doing(*calls)).checks == {"test": expected}
 
 
@@ -238,8 +241,8 @@ def test_runs_are_told_apart_by_purpose_over_all_turns() -> None:
         *doing(edited(), ran("lint", "passed"), ran("commit", "passed")),
     ]
     assert checks.fact(made).checks == {
-        "lint": checks.Runs(passed=1, failed=1, last="passed"),
-        "test": checks.Runs(passed=1, last="passed", is_stale=True),
+        "lint": checks.CheckRuns(passed=1, failed=1, last="passed"),
+        "test": checks.CheckRuns(passed=1, last="passed", is_stale=True),
     }
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from assay.facts.signals import MOST_TURNS, fact, look
+from assay.facts.signals import MOST_TURNS, fact, find_signals
 from assay.types import Call, Edit, Mark, Run, Spend, Turn, Usage
 from tests.judges.make_turns import (
     QUICK,
@@ -27,7 +27,7 @@ COMPACT = Mark(kind="compact", at="", detail="auto")
 
 
 def counted(name: str, *done: str | Call | Mark) -> tuple[int, int]:
-    seen = look(session(asked("weave", *done)))[name]
+    seen = find_signals(session(asked("weave", *done)))[name]
     return len(seen.signs), seen.of
 
 
@@ -95,7 +95,7 @@ def test_a_signal_is_counted_with_its_occasions(name: str, done: list[Call], exp
 
 def test_a_file_read_again_after_a_compaction_is_no_reread() -> None:
     turns = session(asked("weave", read("a"), read("b")), asked("go on", COMPACT, read("a")))
-    assert look(turns)["rereads"].signs == []
+    assert find_signals(turns)["rereads"].signs == []
 
 
 def together(*of: int) -> Turn:
@@ -105,14 +105,14 @@ def together(*of: int) -> Turn:
 
 @pytest.mark.parametrize(("of", "expected"), [((1, 1, 2), 2), ((1, 2, 3), 0), ((1, 1, 1), 3), ((1, 2, 1), 0)])
 def test_calls_of_one_response_are_parallel(of: tuple[int, ...], expected: int) -> None:
-    seen = look([together(*of)])["parallel_calls"]
+    seen = find_signals([together(*of)])["parallel_calls"]
     assert (len(seen.signs), seen.of) == (expected, len(of))
 
 
 @pytest.mark.parametrize(("began", "expected"), [("1", 2), ("3", 0)])
 def test_where_responses_are_not_told_apart_calls_at_one_time_are_parallel(began: str, expected: int) -> None:
     calls = (replace(read("a"), of=7, at="0", ended_at="2"), replace(read("b"), of=7, at=began, ended_at="4"))
-    assert len(look([Turn(calls=calls)])["parallel_calls"].signs) == expected
+    assert len(find_signals([Turn(calls=calls)])["parallel_calls"].signs) == expected
 
 
 def test_the_fact_holds_numbers_only_and_stays_small() -> None:
@@ -130,7 +130,7 @@ def test_every_quote_stands_in_its_turn() -> None:
         asked("weave", read("loom/a.py"), cat("loom/b.py"), checked("failed")),
         asked("again", read("loom/a.py"), checked("failed", "E   thread broke"), edit("loom/a.py"), checked()),
     )
-    for name, seen in look(turns).items():
+    for name, seen in find_signals(turns).items():
         for sign in (*seen.signs, *([seen.first] if seen.first else [])):
             texts = [part for call in turns[sign.turn - 1].calls for part in (call.command, call.target, call.output)]
             assert any(sign.quote in text for text in texts), name

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.facts.tokens import Tokens, fact, price_list, price_of
+from assay.facts.tokens import TokenCounts, fact, find_listed_price, load_prices
 from assay.types import Spend, Turn, Usage
 from tests.tables import each_row
 
@@ -75,7 +75,7 @@ def test_one_unpriced_model_makes_the_cost_unknown(
     ],
 )
 def test_the_longest_name_that_fits_tells_the_price(model: str, listed: str | None) -> None:
-    price = price_of(model, "2026-03-02")
+    price = find_listed_price(model, "2026-03-02")
     assert (price.model if price else None) == listed
 
 
@@ -90,14 +90,14 @@ def test_tokens_without_a_time_are_unpriced() -> None:
 def test_tokens_are_summed_by_model() -> None:
     one = Usage(input=1, output=2, cache_read=3, cache_write=4, cache_write_1h=1)
     found = fact([*spent(("b", one), ("a", one)), *spent(("b", one))])
-    assert found.tokens == Tokens(input=3, output=6, cache_read=9, cache_write=12)
+    assert found.tokens == TokenCounts(input=3, output=6, cache_read=9, cache_write=12)
     assert list(found.tokens_by_model.items()) == [
-        ("a", Tokens(input=1, output=2, cache_read=3, cache_write=4)),
-        ("b", Tokens(input=2, output=4, cache_read=6, cache_write=8)),
+        ("a", TokenCounts(input=1, output=2, cache_read=3, cache_write=4)),
+        ("b", TokenCounts(input=2, output=4, cache_read=6, cache_write=8)),
     ]
 
 
 def test_no_price_is_listed_twice_for_a_day_and_none_is_below_nothing() -> None:
-    named = [(price.model, price.since) for price in price_list()]
+    named = [(price.model, price.since) for price in load_prices()]
     assert len(named) == len(set(named))
-    assert all(min(p.input, p.output, p.cache_read, p.cache_write, p.cache_write_1h) >= 0 for p in price_list())
+    assert all(min(p.input, p.output, p.cache_read, p.cache_write, p.cache_write_1h) >= 0 for p in load_prices())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.config import Model as Settings
 from assay.errors import BadInput
-from assay.facts.tokens import Price, cost_of
+from assay.facts.tokens import Price, compute_cost
 from assay.llm import ModelCall, Question
 from assay.pipeline.cost import (
     REPLY_TOKENS,
@@ -57,7 +57,7 @@ def test_half_a_price_in_the_settings_is_none(half):
 
 def test_a_price_in_the_settings_wins_and_promises_no_cheaper_cache():
     found = find_price(HAIKU, Settings(input_usd=3.0, output_usd=4.0))
-    assert cost_of(Usage(input=1_000_000, output=1_000_000, cache_read=1_000_000), found) == pytest.approx(10.0)
+    assert compute_cost(Usage(input=1_000_000, output=1_000_000, cache_read=1_000_000), found) == pytest.approx(10.0)
 
 
 # --- before -------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ def test_a_call_at_its_dearest_is_no_more_than_was_set_aside():
     purse = CostLimit(1.0, PRICE, 1.0, Service())
     whole = measure_question(one).prefix + measure_question(one).task
     dearest = Usage(cache_write=whole, output=one.most_output)
-    assert cost_of(dearest, PRICE) <= purse.dearest(one, PRICE) + 1e-12
+    assert compute_cost(dearest, PRICE) <= purse.dearest(one, PRICE) + 1e-12
 
 
 def test_what_was_set_aside_is_free_again_when_a_call_cost_less():

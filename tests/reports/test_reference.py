@@ -16,8 +16,8 @@ from tests.tables import each_row
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
-    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session, Entry,
-    Reason, SessionsView, SessionDetail, StreamsView, StreamDetail,
+    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session,
+    Entry, Reason, SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 
 

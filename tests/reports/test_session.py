@@ -37,7 +37,7 @@ def lines(text: str) -> list[str]:
 
 
 def all_facts(**more: Any) -> dict[str, Any]:
-    return json.loads(facts.to_json(facts.establish(()))) | facts_of() | more
+    return json.loads(facts.to_json(facts.establish_facts(()))) | facts_of() | more
 
 
 @each_row(

@@ -213,7 +213,7 @@ def keys_of(stream: Stream | None) -> set[int]:
 
 
 def established(found: tuple[Turn, ...]) -> bytes:
-    return facts.to_json(facts.establish(found))
+    return facts.to_json(facts.establish_facts(found))
 
 
 @PATIENT

@@ -149,5 +149,5 @@ longest_loop edits_after_failure tokens cost_usd active_s wall_s programming_lan
 def test_facts_without_words_are_those_with_them(turns: list[Turn]):
     about = Part(agent="a", stream="s", cwd="/work/app")
     stream = Stream(id="s", agent="a", files=(), about=about, turns=tuple(turns))
-    loud, still = (facts.flat(facts.establish(one.turns)) for one in (stream, silence_stream(stream)))
+    loud, still = (facts.flatten_facts(facts.establish_facts(one.turns)) for one in (stream, silence_stream(stream)))
     assert {name: still[name] for name in SAME if name in loud} == {name: loud[name] for name in SAME if name in loud}

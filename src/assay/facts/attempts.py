@@ -29,7 +29,7 @@ def fact(turns: Sequence[Turn]) -> Attempts:
         is_failure = has_failed(call)
         if not is_failure and not in_a_row:
             continue
-        name = what(call)
+        name = identify_call(call)
         if not name:
             continue
         if is_failure:
@@ -47,7 +47,7 @@ def fact(turns: Sequence[Turn]) -> Attempts:
     )
 
 
-def what(call: Call) -> str:
+def identify_call(call: Call) -> str:
     """What makes two attempts the same: the command, or the tool and its target."""
     if call.kind == "shell":
         return " ".join(call.command.split())

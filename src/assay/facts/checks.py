@@ -13,7 +13,7 @@ VERSION = 1
 PURPOSES: tuple[Purpose, ...] = tuple(p for p in get_args(Purpose) if p in ("test", "lint", "types", "build", "format"))
 
 
-class Runs(Struct, frozen=True, kw_only=True):
+class CheckRuns(Struct, frozen=True, kw_only=True):
     """Runs for one purpose."""
 
     passed: int = 0
@@ -26,7 +26,7 @@ class Runs(Struct, frozen=True, kw_only=True):
 
 
 class Checks(Fact, frozen=True):
-    checks: dict[str, Runs]
+    checks: dict[str, CheckRuns]
 
 
 def fact(turns: Sequence[Turn]) -> Checks:
@@ -40,13 +40,13 @@ def fact(turns: Sequence[Turn]) -> Checks:
         for run in call.runs:
             if run.purpose in PURPOSES:
                 seen.setdefault(run.purpose, []).append((place, run.outcome))
-    return Checks(checks={purpose: summary(runs, last_edit) for purpose, runs in sorted(seen.items())})
+    return Checks(checks={purpose: summarize_runs(runs, last_edit) for purpose, runs in sorted(seen.items())})
 
 
-def summary(runs: list[tuple[int, Outcome | None]], last_edit: int) -> Runs:
+def summarize_runs(runs: list[tuple[int, Outcome | None]], last_edit: int) -> CheckRuns:
     """The runs for one purpose, counted."""
     outcomes = [outcome for _, outcome in runs]
-    return Runs(
+    return CheckRuns(
         passed=outcomes.count("passed"),
         failed=outcomes.count("failed"),
         unknown=outcomes.count(None),

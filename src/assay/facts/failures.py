@@ -57,26 +57,26 @@ def fact(turns: Sequence[Turn]) -> Failures:
     said = [(n, speech.parse_utterance(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
     end = ending(turns)
     found = [
-        *unresolved_error(turns, first, end),
-        *frustration(turns, said),
-        *scope_abandoned(turns, said, end),
-        *iteration_loop(turns, first, said),
+        *find_unresolved_error(turns, first, end),
+        *find_frustration(turns, said),
+        *find_abandoned_scope(turns, said, end),
+        *find_iteration_loop(turns, first, said),
     ]
     return Failures(failure_signals=found)
 
 
-def unresolved_error(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
+def find_unresolved_error(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
     """The service failed at the end; or the last run of a check failed; or the last command crashed."""
     if end.kind == "api_error" and not is_accepted(turns[end.turn :]):
         yield Failure(kind="unresolved_error", turn=end.turn, quote=beginning(end.quote, QUOTE))
         return
-    for number, call in [one for one in failed_checks(turns) if one[0] >= first] or crashed(turns):
+    for number, call in [one for one in list_failed_checks(turns) if one[0] >= first] or find_crash(turns):
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
             yield Failure(kind="unresolved_error", turn=number, quote=telling_line(call))
             return
 
 
-def failed_checks(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
+def list_failed_checks(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
     """Checks whose last run failed, with nothing written and nothing landed since; the latest first."""
     last: dict[str, tuple[int, Call, bool]] = {}
     for number, turn in enumerate(turns, 1):
@@ -91,7 +91,7 @@ def failed_checks(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
     return sorted(((n, call) for n, call, failed in last.values() if failed), key=lambda one: -one[0])
 
 
-def crashed(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
+def find_crash(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
     """The last command of the last turn, if it ran a program that ended with a stack trace or error message."""
     calls = [call for call in turns[-1].calls if not call.by] if turns else []
     for call in reversed(calls):
@@ -103,16 +103,16 @@ def crashed(turns: Sequence[Turn]) -> list[tuple[int, Call]]:
     return []
 
 
-def frustration(turns: Sequence[Turn], said: Spoken) -> Iterator[Failure]:
+def find_frustration(turns: Sequence[Turn], said: Spoken) -> Iterator[Failure]:
     """The person's patience ended, and nothing later shows that it was put right."""
     for number, words in reversed(said):
         if words.first("frustrated") and not is_pleased(words):
-            if not is_accepted(turns[number:]) and not is_settled(turns[number - 1 :], CHECKS):
+            if not is_accepted(turns[number:]) and not was_settled(turns[number - 1 :], CHECKS):
                 yield Failure(kind="frustration", turn=number, quote=words.quote("frustrated"))
             return
 
 
-def scope_abandoned(turns: Sequence[Turn], said: Spoken, end: Ending) -> Iterator[Failure]:
+def find_abandoned_scope(turns: Sequence[Turn], said: Spoken, end: Ending) -> Iterator[Failure]:
     """The person let go of it in words, or stopped the agent and never came back."""
     for number, words in reversed(said):
         lets_go = any(heard.word <= EARLY for heard in words.heard.get("drops", ())) and not is_pleased(words)
@@ -120,24 +120,24 @@ def scope_abandoned(turns: Sequence[Turn], said: Spoken, end: Ending) -> Iterato
             yield Failure(kind="scope_abandoned", turn=number, quote=words.quote("drops"))
             return
     is_stopped = end.kind in ("interrupted", "rejected") and not is_accepted(turns[end.turn :])
-    if is_stopped and not is_settled(turns, CHECKS | LANDING):
+    if is_stopped and not was_settled(turns, CHECKS | LANDING):
         yield Failure(kind="scope_abandoned", turn=end.turn, quote=beginning(end.quote, QUOTE))
 
 
-def iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iterator[Failure]:
+def find_iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iterator[Failure]:
     """The same command failed three times or more without ever passing since, or three complaints end it."""
-    for number, call in failing_again(turns, first):
+    for number, call in list_failing_again(turns, first):
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
             yield Failure(kind="iteration_loop", turn=number, quote=telling_line(call))
             return
     complaints = [(n, words) for n, words in said if words.first(*COMPLAINTS) and not words.first("accepts")]
     if len(complaints) == LOOP:
         number, words = complaints[-1]
-        if not is_settled(turns[number - 1 :], CHECKS):
+        if not was_settled(turns[number - 1 :], CHECKS):
             yield Failure(kind="iteration_loop", turn=number, quote=words.quote(*COMPLAINTS))
 
 
-def failing_again(turns: Sequence[Turn], first: int) -> list[tuple[int, Call]]:
+def list_failing_again(turns: Sequence[Turn], first: int) -> list[tuple[int, Call]]:
     """Commands that failed three times or more in the final turns with no success since; the latest first."""
     in_a_row: Counter[str] = Counter()
     last: dict[str, tuple[int, Call]] = {}
@@ -181,8 +181,8 @@ def is_pleased(said: speech.Utterance) -> bool:
     return any(heard.sentence not in sore for heard in said.heard.get("accepts", ()))
 
 
-def is_settled(turns: Sequence[Turn], by: Set[str]) -> bool:
-    """A run of such a purpose passed after the last edit."""
+def was_settled(turns: Sequence[Turn], by: Set[str]) -> bool:
+    """A run for one of these purposes passed after the last edit."""
     settled = False
     for call in all_calls(turns):
         settled = has_passed(call, by) or (settled and not has_written(call))

@@ -21,20 +21,20 @@ def fact(turns: Sequence[Turn]) -> Languages:
     lines: Counter[str] = Counter()
     for call in all_calls(turns):
         for edit in made_edits(call):
-            if language := language_of(edit.path):
+            if language := find_language(edit.path):
                 lines[language] += edit.added
     return Languages(programming_languages=dict(sorted(lines.items(), key=lambda pair: (-pair[1], pair[0]))))
 
 
 @cache
-def table() -> dict[str, str]:
+def load_languages() -> dict[str, str]:
     """Language by file ending or name."""
     table = load_table("assay.facts", "languages.toml", dict[str, list[str]])
     return {ending: language for language, endings in table.items() for ending in endings}
 
 
 @lru_cache(4096)
-def language_of(path: str) -> str | None:
+def find_language(path: str) -> str | None:
     """The language a file is written in, as far as its name tells."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
-    return table().get(name) or table().get(PurePosixPath(name).suffix)
+    return load_languages().get(name) or load_languages().get(PurePosixPath(name).suffix)

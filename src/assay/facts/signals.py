@@ -53,7 +53,7 @@ class Signals(Fact, frozen=True):
     signals: dict[str, Signal]
 
 
-class Seen(Struct, frozen=True):
+class SignalSigns(Struct, frozen=True):
     """All signs of one kind, and how many there could have been."""
 
     signs: list[Sign]
@@ -79,48 +79,48 @@ def fact(turns: Sequence[Turn]) -> Signals:
                 of=seen.of,
                 turns=sorted({sign.turn for sign in seen.signs})[:MOST_TURNS],
             )
-            for name, seen in look(turns).items()
+            for name, seen in find_signals(turns).items()
         }
     )
 
 
-def look(turns: Sequence[Turn]) -> dict[str, Seen]:
+def find_signals(turns: Sequence[Turn]) -> dict[str, SignalSigns]:
     """Every signal by name, with what can be quoted."""
     placed = [(n, call) for n, turn in enumerate(turns, 1) for call in turn.calls]
     return {
-        "rereads": rereads(turns),
-        "retries": retries(placed),
-        "shell_file_work": shell_file_work(placed),
-        "parallel_calls": parallel_calls(turns),
-        "read_before_edit": read_before_edit(placed),
-        "planning": of_kind(placed, ("todo", "plan")),
-        "delegation": of_kind(placed, ("agent",)),
-        "recovered": recovered(placed),
-        "verified": verified(placed),
+        "rereads": find_rereads(turns),
+        "retries": find_retries(placed),
+        "shell_file_work": find_shell_file_work(placed),
+        "parallel_calls": find_parallel_calls(turns),
+        "read_before_edit": find_read_before_edit(placed),
+        "planning": select_kinds(placed, ("todo", "plan")),
+        "delegation": select_kinds(placed, ("agent",)),
+        "recovered": find_recovered(placed),
+        "verified": find_verified(placed),
     }
 
 
-def words(call: Call) -> str:
+def quote_call(call: Call) -> str:
     """Words of a call to quote: its command, what it was about, or what it answered; a name is no text of the turn."""
     said = call.command.strip() or call.target.strip() or call.output.strip()
     return said.splitlines()[0][:QUOTE].strip() if said else ""
 
 
-def sign(placed: Placed) -> Sign:
-    return Sign(placed[0], words(placed[1]))
+def build_sign(placed: Placed) -> Sign:
+    return Sign(placed[0], quote_call(placed[1]))
 
 
-def seen(signs: Sequence[Placed], there: Sequence[Placed]) -> Seen:
+def build_signs(signs: Sequence[Placed], there: Sequence[Placed]) -> SignalSigns:
     """Signs among the occasions; those that can be quoted stand first."""
-    ordered = sorted(map(sign, signs), key=lambda one: not one.quote)
-    example = next((one for one in map(sign, there) if one.quote), None)
-    return Seen(ordered, len(there), example)
+    ordered = sorted(map(build_sign, signs), key=lambda one: not one.quote)
+    example = next((one for one in map(build_sign, there) if one.quote), None)
+    return SignalSigns(ordered, len(there), example)
 
 
 # --- reading ----------------------------------------------------------------------------------
 
 
-def rereads(turns: Sequence[Turn]) -> Seen:
+def find_rereads(turns: Sequence[Turn]) -> SignalSigns:
     """Files read again by the same agent with nothing written to them, and no context lost, since."""
     known: dict[str, set[str]] = {}
     again: list[Placed] = []
@@ -130,7 +130,7 @@ def rereads(turns: Sequence[Turn]) -> Seen:
         if any(mark.kind == "compact" for mark in turn.marks):
             known.clear()
         for call in turn.calls:
-            for path in written(call):
+            for path in list_written(call):
                 for files in known.values():
                     files.discard(path)
             if call.kind == "read" and call.status == "ok" and call.target:
@@ -141,16 +141,16 @@ def rereads(turns: Sequence[Turn]) -> Seen:
                     again.append((number, call))
                 mine.add(call.target)
             last = call.target if call.kind == "read" else ""
-    return seen(again, reads)
+    return build_signs(again, reads)
 
 
-def written(call: Call) -> Iterator[str]:
+def list_written(call: Call) -> Iterator[str]:
     """Files that it wrote."""
     yield from (edit.path for edit in made_edits(call))
     yield from (path for run in call.runs if run.mutates for path in run.paths)
 
 
-def read_before_edit(placed: Sequence[Placed]) -> Seen:
+def find_read_before_edit(placed: Sequence[Placed]) -> SignalSigns:
     """Edits of files that were there, and had been read, written or named in a command before."""
     known: set[str] = set()
     named: set[str] = set()
@@ -165,26 +165,26 @@ def read_before_edit(placed: Sequence[Placed]) -> Seen:
                 if edit.path not in known:  # few are: commands are only then looked through
                     named.update(name for command in commands for name in NAMES.findall(command))
                     commands.clear()
-                is_known = edit.path in known or base_name(edit.path) in named
+                is_known = edit.path in known or strip_folders(edit.path) in named
                 (looked if is_known else blind).append((number, call))
             known.add(edit.path)
         if call.kind in ("read", "search") and call.status == "ok":
             known.add(call.target)
-            named.add(base_name(call.target))
+            named.add(strip_folders(call.target))
         elif call.command:
             commands.append(call.command)
-    found = seen(looked, [*blind, *looked])
-    return Seen(found.signs, found.of, found.first)
+    found = build_signs(looked, [*blind, *looked])
+    return SignalSigns(found.signs, found.of, found.first)
 
 
-def base_name(path: str) -> str:
+def strip_folders(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
 # --- tools ------------------------------------------------------------------------------------
 
 
-def shell_file_work(placed: Sequence[Placed]) -> Seen:
+def find_shell_file_work(placed: Sequence[Placed]) -> SignalSigns:
     """Shell commands that only read, search or write files, where the agent has a tool for that."""
     kinds = {call.kind for _, call in placed}
     has_search = any(call.kind == "search" and call.name in ("Grep", "Glob") for _, call in placed)
@@ -194,15 +194,15 @@ def shell_file_work(placed: Sequence[Placed]) -> Seen:
         call = one[1]
         if call.kind in ("read", "search", "edit"):
             there.append(one)
-        elif call.kind == "shell" and (job := file_job(call)):
+        elif call.kind == "shell" and (job := pick_file_job(call)):
             is_own = call.name in OWN_TOOLS and job != "search"
             if is_own or (has_search if job == "search" else job in kinds and call.name in OWN_TOOLS):
                 there.append(one)
                 misused.append(one)
-    return seen(misused, there)
+    return build_signs(misused, there)
 
 
-def file_job(call: Call) -> str:
+def pick_file_job(call: Call) -> str:
     """What file work a command does, where it does nothing else: read, search, edit; else nothing."""
     real = [run for run in call.runs if run.program not in NEUTRAL or (run.mutates and run.paths)]
     if not real or any(run.purpose for run in real):
@@ -220,16 +220,16 @@ def is_scratch(path: str) -> bool:
     return path.startswith(("/tmp/", "/dev/", "$"))  # noqa: S108  whoever writes there does not edit
 
 
-def parallel_calls(turns: Sequence[Turn]) -> Seen:
+def find_parallel_calls(turns: Sequence[Turn]) -> SignalSigns:
     """Calls that only look, and sub-agents, that were asked for together with another."""
     together: list[Placed] = []
     there: list[Placed] = []
     for number, turn in enumerate(turns, 1):
         responses = {spend.key for spend in turn.spends}
-        calls = [call for call in turn.calls if call.kind in APART or file_job(call) in ("read", "search")]
+        calls = [call for call in turn.calls if call.kind in APART or pick_file_job(call) in ("read", "search")]
         there += [(number, call) for call in calls]
         together += [(number, call) for n, call in enumerate(calls) if is_together(calls, n, responses)]
-    return seen(together, there)
+    return build_signs(together, there)
 
 
 def is_together(calls: Sequence[Call], n: int, responses: AbstractSet[int]) -> bool:
@@ -246,17 +246,17 @@ def is_together(calls: Sequence[Call], n: int, responses: AbstractSet[int]) -> b
     return False
 
 
-def of_kind(placed: Sequence[Placed], kinds: Sequence[str]) -> Seen:
+def select_kinds(placed: Sequence[Placed], kinds: Sequence[str]) -> SignalSigns:
     """Calls of the main agent of these kinds, among all of its calls."""
     mine = [one for one in placed if not one[1].by]
     found = [one for one in mine if one[1].kind in kinds and one[1].status in ("ok", "open")]
-    return seen(found, mine)
+    return build_signs(found, mine)
 
 
 # --- errors -----------------------------------------------------------------------------------
 
 
-def what(call: Call) -> str:
+def identify_call(call: Call) -> str:
     """What makes two calls the same: the command, or the tool and its target."""
     said = " ".join(call.command.split()) if call.kind == "shell" else call.target
     return f"{call.name} {said}" if said else ""
@@ -276,15 +276,15 @@ def is_answer(run: Run) -> bool:
 ANSWERING = READING | SEARCHING | NEUTRAL | frozenset("ls test diff cmp which git gh curl".split())
 
 
-def retries(placed: Sequence[Placed]) -> Seen:
+def find_retries(placed: Sequence[Placed]) -> SignalSigns:
     """Calls made again, unchanged, after they had failed, with nothing changed in between."""
     failed: set[str] = set()
     again: list[Placed] = []
     failures: list[Placed] = []
     for one in placed:
         call = one[1]
-        name = what(call)
-        if any(written(call)) or any(run.mutates for run in call.runs):
+        name = identify_call(call)
+        if any(list_written(call)) or any(run.mutates for run in call.runs):
             failed = set()
         if name in failed and call.status in ("ok", "error"):
             again.append(one)
@@ -294,11 +294,11 @@ def retries(placed: Sequence[Placed]) -> Seen:
         elif call.status == "ok":
             failed.discard(name)
     calls = [one for one in placed if one[1].status in ("ok", "error")]
-    found = seen(again, calls)
-    return Seen(found.signs, found.of, error(failures[0]) if failures else found.first)
+    found = build_signs(again, calls)
+    return SignalSigns(found.signs, found.of, quote_error(failures[0]) if failures else found.first)
 
 
-def recovered(placed: Sequence[Placed]) -> Seen:
+def find_recovered(placed: Sequence[Placed]) -> SignalSigns:
     """Errors after which the same came to pass, or, within some calls, another way to it did."""
     left: list[Placed] = []
     over: list[Placed] = []
@@ -308,55 +308,59 @@ def recovered(placed: Sequence[Placed]) -> Seen:
         call = one[1]
         after = soon.setdefault(call.by, [])
         if has_failed(call):
-            wanted = purposes(call) or {what(call)}
-            is_over = all((call.by, name) in passed for name in wanted) or any(gets_past(call, late) for late in after)
+            wanted = list_purposes(call) or {identify_call(call)}
+            is_over = all((call.by, name) in passed for name in wanted) or any(
+                has_got_past(call, late) for late in after
+            )
             (over if is_over else left).append(one)
         elif call.status == "ok":
-            passed |= {(call.by, name) for name in (what(call), *purposes(call, "passed")) if name}
+            passed |= {(call.by, name) for name in (identify_call(call), *list_purposes(call, "passed")) if name}
         after.insert(0, call)
         del after[SOON:]
-    signs = [error(one) for one in reversed(over)]
-    return Seen(signs, len(over) + len(left), error(left[0]) if left else (signs[0] if signs else None))
+    signs = [quote_error(one) for one in reversed(over)]
+    return SignalSigns(signs, len(over) + len(left), quote_error(left[0]) if left else (signs[0] if signs else None))
 
 
-def gets_past(failed: Call, later: Call) -> bool:
+def has_got_past(failed: Call, later: Call) -> bool:
     """Another call of the same kind, on the same thing or of the same program, that worked."""
     if later.kind != failed.kind or later.status != "ok" or has_failed(later):
         return False
     if failed.kind == "shell":
         programs = {run.program for run in failed.runs} - NEUTRAL
-        return bool(programs & {run.program for run in later.runs}) and purposes(failed) <= purposes(later)
+        return bool(programs & {run.program for run in later.runs}) and list_purposes(failed) <= list_purposes(later)
     return failed.kind != "edit" or later.target == failed.target
 
 
-def purposes(call: Call, outcome: str | None = None) -> set[str | None]:
+def list_purposes(call: Call, outcome: str | None = None) -> set[str | None]:
     """The checks that it ran, or those that ended so."""
     return {run.purpose for run in call.runs if run.purpose in CHECKS and outcome in (None, run.outcome)}
 
 
-def error(placed: Placed) -> Sign:
+def quote_error(placed: Placed) -> Sign:
     """An error as it says itself."""
     number, call = placed
-    said = telling_line(call) if call.output.strip() else words(call)
+    said = telling_line(call) if call.output.strip() else quote_call(call)
     return Sign(number, said[:QUOTE].strip())
 
 
 # --- verification -----------------------------------------------------------------------------
 
 
-def verified(placed: Sequence[Placed]) -> Seen:
+def find_verified(placed: Sequence[Placed]) -> SignalSigns:
     """Checks after the last edit of code that did not fail; without an edit of code there is nothing to verify."""
-    edits = [n for n, (_, call) in enumerate(placed) if edits_code(call)]
+    edits = [n for n, (_, call) in enumerate(placed) if is_code_edit(call)]
     if not edits:
-        return Seen([], 0)
+        return SignalSigns([], 0)
     after = [one for one in placed[edits[-1] + 1 :] if is_check(one[1])]
     failed = [one for one in after if any(run.purpose in CHECKS and run.outcome == "failed" for run in one[1].runs)]
     passed = [one for one in after if one not in failed]
-    latest = sign(placed[edits[-1]])
-    return Seen([sign(one) for one in passed], max(1, len(after)), error(failed[-1]) if failed else latest)
+    latest = build_sign(placed[edits[-1]])
+    return SignalSigns(
+        [build_sign(one) for one in passed], max(1, len(after)), quote_error(failed[-1]) if failed else latest
+    )
 
 
-def edits_code(call: Call) -> bool:
+def is_code_edit(call: Call) -> bool:
     return any(not DOCUMENT.search(edit.path) for edit in made_edits(call))
 
 

@@ -18,7 +18,7 @@ class Time(Fact, frozen=True):
 
 
 def fact(turns: Sequence[Turn]) -> Time:
-    moments = sorted(seconds for text in set(stamps(turns)) if (seconds := parsed(text)) is not None)
+    moments = sorted(seconds for text in set(list_stamps(turns)) if (seconds := parse_seconds(text)) is not None)
     if not moments:
         return Time(wall_s=None, active_s=None)
     gaps = (later - earlier for earlier, later in pairwise(moments))
@@ -28,7 +28,7 @@ def fact(turns: Sequence[Turn]) -> Time:
     )
 
 
-def stamps(turns: Sequence[Turn]) -> Iterator[str]:
+def list_stamps(turns: Sequence[Turn]) -> Iterator[str]:
     """Every time that the turns tell of."""
     for turn in turns:
         yield turn.at
@@ -42,7 +42,7 @@ def stamps(turns: Sequence[Turn]) -> Iterator[str]:
             yield spend.at
 
 
-def parsed(text: str) -> float | None:
+def parse_seconds(text: str) -> float | None:
     """Seconds since 1970, or `None` for what is no time."""
     try:
         return datetime.fromisoformat(text).timestamp() if text else None

@@ -15,7 +15,7 @@ MILLION = 1_000_000
 EDITION = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?(?:\[1m\])?")
 
 
-class Tokens(Struct, frozen=True, kw_only=True):
+class TokenCounts(Struct, frozen=True, kw_only=True):
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -23,8 +23,8 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 class TokensSpent(Fact, frozen=True):
-    tokens: Tokens
-    tokens_by_model: dict[str, Tokens]
+    tokens: TokenCounts
+    tokens_by_model: dict[str, TokenCounts]
     cost_usd: float | None
     """`None` where a model that spent tokens has no known price."""
     unpriced_models: list[str]
@@ -58,24 +58,24 @@ def fact(turns: Sequence[Turn]) -> TokensSpent:
             sums[1] += usage.output
             sums[2] += usage.cache_read
             sums[3] += usage.cache_write
-            price = price_of(model, spend.at[:10])
+            price = find_listed_price(model, spend.at[:10])
             if price is not None:
-                cost += cost_of(usage, price)
+                cost += compute_cost(usage, price)
             elif usage != Usage():
                 unpriced.add(model)
     return TokensSpent(
-        tokens=tokens(*map(sum, zip(*by_model.values(), strict=True))) if by_model else Tokens(),
-        tokens_by_model={model: tokens(*by_model[model]) for model in sorted(by_model)},
+        tokens=build_tokens(*map(sum, zip(*by_model.values(), strict=True))) if by_model else TokenCounts(),
+        tokens_by_model={model: build_tokens(*by_model[model]) for model in sorted(by_model)},
         cost_usd=None if unpriced else round(cost, 6),
         unpriced_models=sorted(unpriced),
     )
 
 
-def tokens(input: int, output: int, cache_read: int, cache_write: int) -> Tokens:
-    return Tokens(input=input, output=output, cache_read=cache_read, cache_write=cache_write)
+def build_tokens(input: int, output: int, cache_read: int, cache_write: int) -> TokenCounts:
+    return TokenCounts(input=input, output=output, cache_read=cache_read, cache_write=cache_write)
 
 
-def cost_of(usage: Usage, price: Price) -> float:
+def compute_cost(usage: Usage, price: Price) -> float:
     """USD for one response."""
     hour = min(usage.cache_write_1h, usage.cache_write)
     return (
@@ -88,21 +88,21 @@ def cost_of(usage: Usage, price: Price) -> float:
 
 
 @cache
-def price_list() -> tuple[Price, ...]:
+def load_prices() -> tuple[Price, ...]:
     """The list, longest names and latest days first."""
     listed = load_table("assay.facts", "prices.toml", PriceList).prices
     return tuple(sorted(listed, key=lambda price: (len(price.model), price.since), reverse=True))
 
 
 @cache
-def price_of(model: str, day: str) -> Price | None:
+def find_listed_price(model: str, day: str) -> Price | None:
     """The price that held on a day, by the longest name that fits."""
     name = model.rsplit("/", 1)[-1].removeprefix("anthropic.").removeprefix("us.anthropic.").lower()
-    fitting = [price for price in price_list() if fits(name, price.model)]
+    fitting = [price for price in load_prices() if is_edition_of(name, price.model)]
     longest = [price for price in fitting if price.model == fitting[0].model]
     return next((price for price in longest if price.since <= day), None)
 
 
-def fits(name: str, listed: str) -> bool:
+def is_edition_of(name: str, listed: str) -> bool:
     """Whether a model is the listed one, perhaps with a date behind its name; an unknown edition is not."""
     return name.startswith(listed) and EDITION.fullmatch(name, len(listed)) is not None

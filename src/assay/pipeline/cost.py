@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from assay.config import Model as Settings
 from assay.errors import BadInput
-from assay.facts.tokens import MILLION, Price, cost_of, price_of
+from assay.facts.tokens import MILLION, Price, compute_cost, find_listed_price
 from assay.llm import Backend, ModelCall, Question
 from assay.llm.egress import Estimate
 from assay.sessions.rendering import estimate_tokens as tokens_in
@@ -67,7 +67,7 @@ def find_price(model: str, settings: Settings) -> Price | None:
             cache_write=settings.input_usd,
             cache_write_1h=settings.input_usd,
         )
-    return price_of(model, datetime.now(UTC).date().isoformat())
+    return find_listed_price(model, datetime.now(UTC).date().isoformat())
 
 
 def estimate_cost(
@@ -90,7 +90,7 @@ def estimate_cost(
         cached=cached,
         input=usage.input + usage.cache_read + usage.cache_write,
         output=usage.output,
-        cost_usd=None if cost is None else cost_of(usage, cost) * share,
+        cost_usd=None if cost is None else compute_cost(usage, cost) * share,
         where=model.where,
         model=model.model,
     )
@@ -160,4 +160,4 @@ class CostLimit:
         """By what the service says, else by the price list."""
         if call.cost_usd is not None:
             return call.cost_usd
-        return None if self.cost is None else cost_of(call.usage, self.cost) * call.share
+        return None if self.cost is None else compute_cost(call.usage, self.cost) * call.share

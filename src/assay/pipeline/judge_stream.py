@@ -81,7 +81,9 @@ def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: Jud
     name = asks.backend if asks else config.judge
     versions = asks.versions() if asks else find_judge(name).versions()
     rules = privacy.build_rules(config, now)
-    judging = hash_values(VERSION, name, sorted(versions.items()), sessions.VERSION, facts.version(), rules.version)
+    judging = hash_values(
+        VERSION, name, sorted(versions.items()), sessions.VERSION, facts.build_version(), rules.version
+    )
     cutting = hash_values(judging, config.boundaries.commit)
     return RunTerms(
         judge=name,

@@ -137,8 +137,8 @@ class JudgeTroubles:
 
 def judge_turns(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: JudgeTroubles) -> SessionJudgement:
     """Facts and judgements of some turns; the rubric is asked for first, and alone where it can't be answered yet."""
-    established = facts.establish(turns)
-    flat = facts.flat(established)
+    established = facts.establish_facts(turns)
+    flat = facts.flatten_facts(established)
     failures = cast(Failures, established["failures"]).failure_signals
     rubric = asking.ask(lambda: by.rubric(turns), NO_RUBRIC)
     outcome = NO_OUTCOME
@@ -175,7 +175,7 @@ def judge_turns(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: 
 
 def leave_unjudged(turns: Sequence[Turn]) -> SessionJudgement:
     """Facts alone, of turns whose words nobody may see."""
-    flat = facts.flat(facts.establish(turns))
+    flat = facts.flatten_facts(facts.establish_facts(turns))
     return SessionJudgement(
         models=list_models(turns),
         prompts_at=list(list_prompt_times(turns)),

@@ -64,7 +64,7 @@ def read_file(path: Path, before: FileContent | None = None) -> FileContent:
 def build_version(source: str) -> str:
     """Changes when a file would be read, its turns folded or its facts established in another way."""
     read_by = f"{source}@{find_source(source).VERSION}" if source else "none"
-    return f"{read_by};sessions@{sessions.VERSION};{facts.version()}"
+    return f"{read_by};sessions@{sessions.VERSION};{facts.build_version()}"
 
 
 def can_continue(file: FileIO, before: FileState, now: Place) -> bool:

@@ -66,7 +66,7 @@ def encode_content(content: FileContent, task: ReadTask) -> FileState:
         is_stream=is_stream,
         bodies=tuple((n, all_turns[n].at, ENCODE(all_turns[n])) for n in sorted(changed)),
         keys=array("q", chain.from_iterable(sorted(keys(all_turns).items()))).tobytes(),
-        facts=(facts.to_json(facts.establish(turns)) if task.with_facts else NO_FACTS) if is_stream else b"{}",
+        facts=(facts.to_json(facts.establish_facts(turns)) if task.with_facts else NO_FACTS) if is_stream else b"{}",
         prompts_at=list_prompt_times(turns),
     )
 
@@ -87,7 +87,7 @@ def settle_stream(task: tuple[StreamFiles, StreamPieces, bool]) -> SettledStream
     turns = join(decode_pieces(kept), kept.elsewhere).turns
     return SettledStream(
         stream=stream,
-        facts=facts.to_json(facts.establish(turns)) if with_facts else NO_FACTS,
+        facts=facts.to_json(facts.establish_facts(turns)) if with_facts else NO_FACTS,
         prompts_at=list_prompt_times(turns),
         asked=first_words(turn.prompt for turn in turns),
     )
@@ -96,4 +96,4 @@ def settle_stream(task: tuple[StreamFiles, StreamPieces, bool]) -> SettledStream
 def establish_stream_facts(task: tuple[StreamName, StreamPieces]) -> tuple[StreamName, bytes]:
     """Establish the facts of a stream that was settled without them."""
     name, kept = task
-    return name, facts.to_json(facts.establish(join(decode_pieces(kept), kept.elsewhere).turns))
+    return name, facts.to_json(facts.establish_facts(join(decode_pieces(kept), kept.elsewhere).turns))

@@ -5,11 +5,11 @@ name does not settle, the first lines may.
 """
 
 import re
-import tomllib
 from functools import cache, lru_cache
-from importlib.resources import files
 
 from msgspec import Struct
+
+from assay.resources import load_table
 
 LINES = 20
 LONGEST_LINE = 1_000
@@ -39,7 +39,7 @@ class Table(Struct, frozen=True):
 
 @cache
 def table() -> Table:
-    given = tomllib.loads(files("assay.sessions").joinpath("kinds_of_files.toml").read_text("utf-8"))
+    given = load_table("assay.sessions", "kinds_of_files.toml", dict[str, dict[str, str]])
     other, elsewhere = given["not_code"], given["elsewhere"]
     return Table(
         code=frozenset(given["code"]["endings"].split()),

@@ -136,7 +136,7 @@ def measure_cost(turns: Sequence[Turn] | None, claimed: ClaimedCost, wall_s: flo
     )
     if not turns:
         return said
-    known = facts.establish(turns)
+    known = facts.establish_facts(turns)
     spent, tools = known["tokens"], known["tools"]
     assert isinstance(spent, TokensSpent)
     assert isinstance(tools, Tools)

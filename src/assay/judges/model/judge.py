@@ -119,7 +119,7 @@ class ModelJudge:
         )
         if not isinstance(said, LanguagesReply):
             return self.offline.language(turns)
-        usual = {name.casefold(): name for name in languages.table().values()}
+        usual = {name.casefold(): name for name in languages.load_languages().values()}
         named = said.programming and usual.get(said.programming.casefold(), said.programming.strip())
         return LanguageJudgement(natural=said.natural, programming=named or None)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from assay.facts.signals import QUOTE, Sign, words
+from assay.facts.signals import QUOTE, Sign, quote_call
 from assay.judges.offline.quality_signals import (
     CommandPattern,
     SessionView,
@@ -110,7 +110,7 @@ def list_stops(view: SessionView) -> list[Sign]:
     """Calls that the person rejected, and work that they interrupted."""
     found: list[Sign] = []
     for number, turn in enumerate(view.turns, 1):
-        found += [Sign(number, words(call)) for call in turn.calls if call.status == "rejected"]
+        found += [Sign(number, quote_call(call)) for call in turn.calls if call.status == "rejected"]
         found += [quote_turn(view.turns, number) for mark in turn.marks if mark.kind == "interrupt"]
     return found
 
@@ -170,7 +170,7 @@ def score_landed(view: SessionView) -> SignalScore | None:
     if timeline.last_edit < 0 or not after:
         return None
     number, purpose, call = after[-1]
-    return SignalScore(1.0, f"handed in ({purpose})", (Sign(number, words(call)),))
+    return SignalScore(1.0, f"handed in ({purpose})", (Sign(number, quote_call(call)),))
 
 
 def score_checks(view: SessionView) -> SignalScore | None:
@@ -180,7 +180,7 @@ def score_checks(view: SessionView) -> SignalScore | None:
         return None
     failed = [one for one in last.values() if not one.passed]
     told = f"{failed[0].purpose} failed at last" if failed else f"{', '.join(sorted(last))} passed at last"
-    signs = tuple(Sign(one.turn, words(one.call)) for one in (failed or list(last.values()))[:2])
+    signs = tuple(Sign(one.turn, quote_call(one.call)) for one in (failed or list(last.values()))[:2])
     return SignalScore(1 - len(failed) / len(last), told, signs)
 
 
@@ -201,7 +201,7 @@ def score_security(view: SessionView) -> SignalScore | None:
                 value, f"{names}, unasked" if found is rash else names, tuple(map(quote_match, found[:3]))
             )
     if risks or refused:
-        signs = [*map(quote_match, risks[:2]), *(Sign(n, words(call)) for n, call in refused[:1])]
+        signs = [*map(quote_match, risks[:2]), *(Sign(n, quote_call(call)) for n, call in refused[:1])]
         return SignalScore(
             COMPLETE, "risky steps only as asked for" if risks else "a refusal was respected", tuple(signs)
         )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from assay.facts import attempts, tokens
-from assay.facts.signals import Sign, error, has_failed, words
+from assay.facts.signals import Sign, has_failed, quote_call, quote_error
 from assay.judges.offline.quality_signals import (
     SessionView,
     SignalScore,
@@ -71,7 +71,7 @@ def score_tool_errors(view: SessionView) -> SignalScore | None:
     if not there:
         return None
     failed = [
-        error((number, call))
+        quote_error((number, call))
         for number, call in list_placed_calls(view)
         if call.status == "error" and has_failed(call) and not any(run.purpose for run in call.runs)
     ]
@@ -81,7 +81,7 @@ def score_tool_errors(view: SessionView) -> SignalScore | None:
 
 
 def quote_first_call(view: SessionView) -> tuple[Sign, ...]:
-    signs = (Sign(number, words(call)) for number, call in list_placed_calls(view))
+    signs = (Sign(number, quote_call(call)) for number, call in list_placed_calls(view))
     return tuple(sign for sign in signs if sign.quote)[:1]
 
 
@@ -105,7 +105,7 @@ def score_delegation(view: SessionView) -> SignalScore | None:
     if len(looks) < MANY_LOOKS:
         return None
     told = f"{len(looks)} reads and searches in the main context and no sub-agent"
-    signs = tuple(Sign(n, words(call)) for n, call in list_placed_calls(view) if call in looks[:1])
+    signs = tuple(Sign(n, quote_call(call)) for n, call in list_placed_calls(view) if call in looks[:1])
     return SignalScore(0.5, told, signs[:1], weigh_occasions(len(looks), MANY_LOOKS))
 
 
@@ -145,14 +145,14 @@ def score_verification(view: SessionView) -> SignalScore | None:
     last = {one.purpose: one for one in after}
     failed = [one for one in last.values() if one.passed is False]
     if failed:
-        signs = tuple(error((one.turn, one.call)) for one in failed[:2])
+        signs = tuple(quote_error((one.turn, one.call)) for one in failed[:2])
         # Linters complain of much that was there before.
         value = 0.5 if all(one.purpose == "lint" for one in failed) else 0.2
         return SignalScore(value, f"after the last edit {failed[0].purpose} failed", signs)
     if last:
         ran = list(last.values())
         value = 1.0 if any(one.passed for one in ran) else 0.7
-        signs = tuple(Sign(one.turn, words(one.call)) for one in ran[:2])
+        signs = tuple(Sign(one.turn, quote_call(one.call)) for one in ran[:2])
         return SignalScore(value, f"checked after the last edit ({', '.join(sorted(last))})", signs)
     return SignalScore(0.3, "nothing was checked after the last edit of code", pick_signs(seen))
 
@@ -240,7 +240,7 @@ def score_churn(view: SessionView) -> SignalScore | None:
     times = attempts.fact(view.turns).edits_after_failure
     most = Counter(edit.path for _, call in edits for edit in made_edits(call)).most_common(1)[0][0]
     number = next(n for n, call in edits if any(edit.path == most for edit in made_edits(call)))
-    quote = next((words(call) for n, call in edits if n == number and call.target == most), "")
+    quote = next((quote_call(call) for n, call in edits if n == number and call.target == most), "")
     signs = (Sign(number, quote),) if quote else (quote_turn(view.turns, number),)
     told = f"one file was edited {times} times, each followed by a failure" if times > 1 else "no edit in circles"
     return SignalScore(clamp(1 - 0.15 * max(0, times - 1)), told, signs, weigh_occasions(len(edits), 5))

@@ -5,7 +5,7 @@ from math import log
 
 from msgspec import Struct
 
-from assay.facts.signals import QUOTE, Seen, Sign, look
+from assay.facts.signals import QUOTE, Sign, SignalSigns, find_signals
 from assay.judges.timeline import Timeline, read_timeline
 from assay.resources import load_table
 from assay.types import OutcomeJudgement, RubricJudgement, Turn
@@ -46,7 +46,7 @@ class SessionView(Struct, frozen=True):
     """A session as the quality judge sees it."""
 
     turns: Sequence[Turn]
-    seen: dict[str, Seen]
+    seen: dict[str, SignalSigns]
     timeline: Timeline
     rubric: RubricJudgement | None
     outcome: OutcomeJudgement | None
@@ -66,7 +66,7 @@ class SignalScore(Struct, frozen=True):
 def build_session_view(
     turns: Sequence[Turn], rubric: RubricJudgement | None, outcome: OutcomeJudgement | None
 ) -> SessionView:
-    return SessionView(turns, look(turns), read_timeline(turns), rubric, outcome)
+    return SessionView(turns, find_signals(turns), read_timeline(turns), rubric, outcome)
 
 
 def load_weights() -> QualityWeights:
@@ -92,7 +92,7 @@ def format_count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def pick_signs(seen: Seen, most: int = 3) -> tuple[Sign, ...]:
+def pick_signs(seen: SignalSigns, most: int = 3) -> tuple[Sign, ...]:
     """The signs, else an occasion for them."""
     return tuple(seen.signs[:most]) or ((seen.first,) if seen.first else ())
 
