@@ -166,7 +166,7 @@ def test_somebody_elses_branch_is_not_touched(tmp_path: Path, gh: Gh, remote: Re
 
 def test_who_was_faster_is_not_overwritten(tmp_path, gh, remote, monkeypatch: pytest.MonkeyPatch):
     git(remote.clone, "push", "-q", "origin", "trunk:refs/heads/mine")
-    monkeypatch.setattr(PromotionRemote, "tip", lambda *_: "")
+    monkeypatch.setattr(PromotionRemote, "find_tip", lambda *_: "")
     with pytest.raises(BadInput, match="git push"):
         go(MadeRun(tmp_path).ended(), remote, branch="mine")
     assert remote.branches()["mine"] == remote.branches()["trunk"]

@@ -17,7 +17,7 @@ MARK = {True: ("✓", "green"), False: ("✗", "red"), None: ("–", "dim")}
 
 
 def render_evaluation(found: Evaluation) -> Group:
-    """The whole report."""
+    """The whole report of an evaluation, for a terminal."""
     figures = "; ".join(list_figures(found))
     parts: list[RenderableType] = [render_verdict(found)]
     parts += [*render_lines([figures] if figures else [], "dim"), *render_lines(found.reasons)]
@@ -118,7 +118,7 @@ def render_gate(found: Evaluation) -> Group:
 
 
 def render_sentences(said: Iterable[str]) -> Group:
-    """Lines as they are."""
+    """Sentences, one to a line."""
     return Group(*(Text(one_line(one, MOST_WORDS)) for one in said))
 
 
@@ -158,7 +158,7 @@ def sort_tasks(found: Evaluation) -> list[TaskResult]:
 
 
 def format_difference(value: float | None, places: int = 3) -> str:
-    """A difference with its sign."""
+    """A difference as text, with its sign."""
     return "–" if value is None else f"{round(value, places) + 0.0:+.{places}f}"
 
 
@@ -199,7 +199,7 @@ def describe_verdict(found: Evaluation) -> str:
 
 
 def describe_cost(found: Evaluation) -> str:
-    """What a run cost."""
+    """How many trials a run had and what they cost."""
     run = found.run
     if run.unpriced and run.unpriced >= run.done:
         return f"{run.done} of {run.planned} trials, unpriced"

@@ -28,7 +28,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def encode_evaluation(found: Evaluation) -> bytes:
-    """The whole evaluation."""
+    """An evaluation as one line of JSON."""
     return encoded(found) + b"\n"
 
 
@@ -84,7 +84,7 @@ def describe_trial(one: TrialLine) -> str:
 
 
 def escape_xml(text: str) -> str:
-    """Text as XML takes it."""
+    """Any text as XML takes it."""
     return escape(NOT_XML.sub("\ufffd", safe(text)))
 
 

@@ -64,7 +64,7 @@ def render_page(found: Evaluation, beside: Path) -> bytes:
 
 
 def escape_text(value: str) -> str:
-    """Anything as harmless HTML."""
+    """Any text as HTML that does no harm."""
     return escape(safe(value))
 
 

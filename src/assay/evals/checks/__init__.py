@@ -1,7 +1,12 @@
-"""Objective checks: one file per kind, with a `Spec` and `check(spec, scene)`.
+"""Objective checks: one module for each kind, with a `Spec` and `check(spec, context)`.
 
-Takes what a task asks for and a `Scene`; gives a `Finding`. Checks read, and run commands only through the scene.
-They do not know each other.
+- `command` runs a shell line; `pytest` runs tests and proves that they came to their end; `reward` runs Harbor's tests;
+- `file_exists`, `file_absent`, `file_contains`, `file_matches` and `json_value` look at one file;
+- `diff_within` looks at what changed; `transcript` at what the agent did on its way.
+
+Takes what a task asks for and a `CheckContext`; gives a `Finding`. A check reads, and runs commands only through its
+context. Checks do not know each other. What all of them share is here: the contract, and the files by which a workspace
+steers the programs that check it; those that an agent added are set aside where commands run.
 """
 
 import math
@@ -23,13 +28,21 @@ from assay.types import Turn
 from assay.types.value import Row
 
 ROOM = "evals.checks"
+STEERING_FILES = (
+    "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.ini", ".pytest.ini", "pytest.toml",
+    ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", ".env", ".npmrc", ".mocharc*", "jest.config.*",
+    "vitest.config.*", ".rspec", "bunfig.toml", ".yarnrc.yml", ".pnpmfile.cjs", "babel.config.*", "entry_points.txt",
+)  # fmt: skip
+MODULES = frozenset(sys.stdlib_module_names) | {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"}
+SUFFIXES = ("py", "pyc", "so")
+SHOWN = 5
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a task says of one check; each kind adds its own fields."""
 
 
-Asked = Spec
+CheckSpec = Spec
 
 
 class Finding(Row, frozen=True):
@@ -68,7 +81,7 @@ class CheckContext(Struct, frozen=True, kw_only=True):
     run: Callable[[str, float, tuple[str, ...]], CommandResult]
     """Run a shell line for so many seconds in a copy of its own; names of files that are not set aside."""
 
-    def file(self, path: str) -> Path | None:
+    def find_file(self, path: str) -> Path | None:
         """A file of the workspace; `None` where there is none, or a link leads out of it."""
         found = Path(os.path.realpath(self.workspace / path))  # `resolve` fails for a link to itself
         return found if found.is_file() and found.is_relative_to(os.path.realpath(self.workspace)) else None
@@ -79,18 +92,12 @@ class CheckKind(Protocol):
 
     Spec: type[Spec]
 
-    def check(self, spec: Asked, scene: CheckContext) -> Finding:
-        """Look."""
-
-
-def find_caution(check: "TaskCheck") -> str:
-    """What a person should know of a check before trusting it; only some kinds have something to say."""
-    says: Callable[[Spec], str] = getattr(find_kind(check.kind), "explain_caution", lambda _: "")
-    return says(check.spec)
+    def check(self, spec: CheckSpec, context: CheckContext) -> Finding:
+        """Say whether what an agent left passes."""
 
 
 class TaskCheck(Row, frozen=True):
-    """One check of a task."""
+    """One check that a task asks for, with its name, kind and fields."""
 
     name: str
     kind: str
@@ -98,8 +105,14 @@ class TaskCheck(Row, frozen=True):
 
 
 def find_kind(name: str) -> CheckKind:
-    """The checks called so."""
+    """The module of a kind of check."""
     return cast(CheckKind, load_module(ROOM, name))
+
+
+def find_caution(check: TaskCheck) -> str:
+    """What a person should know of a check before trusting it; only some kinds have something to say."""
+    says: Callable[[Spec], str] = getattr(find_kind(check.kind), "explain_caution", lambda _: "")
+    return says(check.spec)
 
 
 def judge_unfinished(ran: CommandResult, timeout_s: float) -> Finding | None:
@@ -132,16 +145,6 @@ def parse_check(table: dict[str, object], number: int, where: str) -> TaskCheck:
         raise BadInput(f"{where}: check {number} ({named}): timeout_s must be above 0, and a number")
     told = next((str(value) for value in fields.values()), "")
     return TaskCheck(name=str(table.get("name") or f"{named} {told}".strip())[:120], kind=named, spec=spec)
-
-
-STEERING_FILES = (
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.ini", ".pytest.ini", "pytest.toml",
-    ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", ".env", ".npmrc", ".mocharc*", "jest.config.*",
-    "vitest.config.*", ".rspec", "bunfig.toml", ".yarnrc.yml", ".pnpmfile.cjs", "babel.config.*", "entry_points.txt",
-)  # fmt: skip
-MODULES = frozenset(sys.stdlib_module_names) | {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"}
-SUFFIXES = ("py", "pyc", "so")
-SHOWN = 5
 
 
 def find_steering_files(before: Listing, after: Listing) -> list[str]:

@@ -9,7 +9,7 @@ class Spec(checks.Spec, frozen=True):
 
 
 def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
-    file = context.file(spec.path)
+    file = context.find_file(spec.path)
     if file is None:
         return checks.Finding(passed=False, detail=f"no file {spec.path}")
     holds = spec.text in file.read_text("utf-8", "replace")

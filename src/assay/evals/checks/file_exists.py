@@ -8,5 +8,5 @@ class Spec(checks.Spec, frozen=True):
 
 
 def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
-    is_there = context.file(spec.path) is not None
+    is_there = context.find_file(spec.path) is not None
     return checks.Finding(passed=is_there, detail="" if is_there else f"no file {spec.path}")

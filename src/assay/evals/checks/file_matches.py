@@ -20,7 +20,7 @@ class Spec(checks.Spec, frozen=True):
 
 
 def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
-    file = context.file(spec.path)
+    file = context.find_file(spec.path)
     if file is None:
         return checks.Finding(passed=False, detail=f"no file {spec.path}")
     with file.open(encoding="utf-8", errors="replace") as opened:

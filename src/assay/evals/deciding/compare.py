@@ -1,4 +1,4 @@
-"""Two arms become a comparison; and a comparison is checked by making it again."""
+"""Two arms become a comparison by the rule that was chosen, and a comparison is checked by making it again."""
 
 from collections.abc import Sequence
 from math import comb
@@ -14,6 +14,21 @@ from assay.evals.deciding.pairing import build_pairs, check_trials, infer_design
 from assay.evals.deciding.rule_result import RuleResult
 from assay.evals.deciding.seal import hash_trials, is_sealed, seal_comparison
 from assay.types.evals import Comparison, Cost, Design, Evidence, Rule, Thresholds, Trial, Verdict
+
+LOOSER_ABOVE = (
+    "alpha", "most_missing", "quality_margin", "equivalence_margin", "suspect_drop", "regression_composite_drop",
+)  # fmt: skip
+"""Limits that let more through the higher they are; the others let more through the lower they are."""
+ALIKE = 0.05
+"""How seldom luck alone may part the arms' lost attempts so far, on either side."""
+
+
+class ComparisonTerms(Struct, frozen=True, kw_only=True):
+    """The rule, design and thresholds by which trials are compared."""
+
+    rule: Rule
+    design: Design
+    limits: Thresholds
 
 
 def compare(
@@ -45,16 +60,8 @@ def compare(
     return seal_comparison(build_comparison(found, chosen, label, evidence))
 
 
-class ComparisonTerms(Struct, frozen=True, kw_only=True):
-    """By what trials are compared."""
-
-    rule: Rule
-    design: Design
-    limits: Thresholds
-
-
 def decide_verdict(asked: ComparisonTerms, ours: Sequence[Trial], theirs: Sequence[Trial]) -> RuleResult:
-    """What a rule finds."""
+    """What the chosen rule says of the trials of both arms."""
     met = build_pairs(ours, theirs, asked.design)
     if asked.rule == "seed":
         return seed_rule.decide_verdict(met, asked.limits)
@@ -104,7 +111,7 @@ def build_comparison(found: RuleResult, rule: Rule, label: str, evidence: Eviden
 
 
 def check_terms(rule: Rule, design: Design, limits: Thresholds) -> None:
-    """Refuse what no rule knows."""
+    """Refuse a design or thresholds that no rule can work with."""
     if rule == "seed" and design.repeats > 1:
         raise BadInput(f"rule seed compares one run per side, and {design.repeats} were planned; use rule tested")
     if design.is_sequential and design.repeats != sequential.CAP:
@@ -149,12 +156,6 @@ def verify_comparison(
     )
 
 
-LOOSER_ABOVE = (
-    "alpha", "most_missing", "quality_margin", "equivalence_margin", "suspect_drop", "regression_composite_drop",
-)  # fmt: skip
-"""Limits that let more through the higher they are; the others let more through the lower they are."""
-
-
 def build_thresholds(chosen: Eval) -> Thresholds:
     """The thresholds of an evaluation, as the settings have them."""
     return Thresholds(**{name: getattr(chosen, name) for name in Eval.__struct_fields__})
@@ -169,10 +170,6 @@ def describe_unusual(limits: Thresholds) -> tuple[str, ...]:
             way = "looser" if (now > before) == (name in LOOSER_ABOVE) else "stricter"
             found.append(f"{way} than usual: {name} {now}, not {before}")
     return tuple(found)
-
-
-ALIKE = 0.05
-"""How seldom luck alone may part the arms' lost attempts so far, on either side."""
 
 
 def is_doubtful(trial: Trial) -> bool:

@@ -26,7 +26,7 @@ def score_checks(trial: Trial) -> float:
 
 
 def has_passed(trial: Trial) -> bool:
-    """Whether every check passed."""
+    """Whether a trial passed every check."""
     return all(check.passed is True for check in trial.checks)
 
 
@@ -39,7 +39,7 @@ def score_base(trial: Trial) -> float:
 
 
 def list_metrics(cost: Cost) -> dict[str, float]:
-    """The metrics that are known."""
+    """The metrics of a cost that are known, by name."""
     values = {name: getattr(cost, name) for name in METRICS}
     return {name: float(value) for name, value in values.items() if value is not None}
 

@@ -52,7 +52,7 @@ def estimate_power(gain: float, spread: float, trials: int, alpha: float) -> flo
 
 
 def find_quantile(share: float) -> float:
-    """Of the normal distribution."""
+    """A quantile of the normal distribution."""
     return NormalDist().inv_cdf(share)
 
 
@@ -74,7 +74,7 @@ class SuiteFigures(Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> float:
-        """Of the mean gain."""
+        """Standard error of the mean gain."""
         return sqrt(2 * self.spread / self.trials)
 
     @property

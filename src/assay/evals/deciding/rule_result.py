@@ -12,7 +12,7 @@ NO_TASKS = "there is no task to compare"
 
 
 class RuleResult(Struct, frozen=True, kw_only=True):
-    """A verdict with its reasons."""
+    """What a rule says: a verdict, its reasons, and what they rest on."""
 
     verdict: Verdict
     net_gain: float | None
@@ -26,7 +26,7 @@ class RuleResult(Struct, frozen=True, kw_only=True):
 
 
 def build_task_result(pair: Pair, baseline: float | None, candidate: float | None) -> TaskResult:
-    """One row of a comparison."""
+    """A pair of trials as one row of a comparison."""
     both = baseline is not None and candidate is not None and pair.counts
     ours, theirs = pair.baseline, pair.candidate
     return TaskResult(
@@ -53,7 +53,7 @@ def is_informative(trials: tuple[Trial, ...]) -> bool:
 
 
 def list_gaps(pairs: list[Pair]) -> tuple[str, ...]:
-    """Why pairs do not count."""
+    """Why pairs are left out, one sentence for each."""
     return tuple(f"{pair.task}: {pair.left_out}" for pair in pairs if not pair.counts)
 
 

@@ -16,7 +16,7 @@ def hash_trials(trials: Iterable[Trial]) -> str:
 
 
 def seal_comparison(comparison: Comparison) -> Comparison:
-    """The comparison with its seal."""
+    """A comparison with its seal put in."""
     return replace(comparison, evidence=replace(comparison.evidence, seal=hash_comparison(comparison)))
 
 

@@ -86,7 +86,7 @@ def find_zero_costs(pairs: list[Pair]) -> list[str]:
 
 
 def describe_verdict(verdict: Verdict, gain: float, thresholds: Thresholds) -> str:
-    """The verdict in a sentence."""
+    """Why rule `seed` comes to a verdict, in one sentence."""
     return {
         "improved": f"net gain {gain:+.3f} is above {thresholds.min_composite_gain}, and there is no hard regression",
         "regressed": "there is at least one hard regression",

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from math import fsum, sqrt
-from statistics import NormalDist
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -104,8 +103,3 @@ def estimate_crossing(bounds: Sequence[float]) -> float:
         crossed += float((density * share).sum() * width)
         density = np.convolve(density * (1 - share), kernel, mode="same")
     return crossed
-
-
-def tail(alpha: float) -> float:
-    """The z that luck exceeds with this probability."""
-    return NormalDist().inv_cdf(1 - alpha)

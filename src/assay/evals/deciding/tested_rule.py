@@ -55,7 +55,7 @@ class Case(Struct, frozen=True, kw_only=True):
     def alpha(self) -> float:
         return self.limits.alpha / self.design.attempt
 
-    def level(self, seen: ArmScores) -> float:
+    def pick_level(self, seen: ArmScores) -> float:
         """How often luck may pass for a gain, on trials like these."""
         return self.alpha * (FLAT if seen.is_flat else 1.0)
 
@@ -156,7 +156,7 @@ def run_test(case: Case, planned: int) -> Strength:
     return Strength(
         scored=seen,
         statistics=add_breadth(statistics, seen, case),
-        is_better=better <= case.level(seen) + SAME,
+        is_better=better <= case.pick_level(seen) + SAME,
         is_worse=worse <= case.limits.alpha + SAME,
         is_quality_proven=quality <= case.alpha + SAME,
     )
@@ -180,7 +180,7 @@ def take_looks(case: Case, rounds: int) -> Strength:
         strength = Strength(
             scored=at.scored,
             statistics=replace(add_breadth(statistics, at.scored, case), z=at.z, boundary=at.boundary, look=number),
-            is_better=at.z >= sequential.find_boundaries(case.level(at.scored))[number - 1],
+            is_better=at.z >= sequential.find_boundaries(case.pick_level(at.scored))[number - 1],
             is_worse=at.is_below,
             is_quality_proven=at.z_quality >= at.boundary,
             is_final=at.is_below or at.is_futile or number == sequential.LOOKS,
@@ -295,7 +295,7 @@ def count_rounds(case: Case) -> int:
 
 
 def list_next_trials(case: Case, rounds: int) -> tuple[TrialRequest, ...]:
-    """What the next look needs."""
+    """The trials that the next look of a sequential run needs."""
     if not case.design.is_sequential or rounds >= sequential.LOOKS:
         return ()
     repeats = (rounds + 1) * sequential.PER_LOOK

@@ -20,7 +20,7 @@ FILE, PROGRAM = "100644", "100755"
 OURS = {"user.name": "assay", "user.email": "assay@localhost"}
 
 
-class FileChange(Row, frozen=True):
+class BranchChange(Row, frozen=True):
     """What a promotion does to one file."""
 
     path: str
@@ -35,16 +35,16 @@ class PromotionRemote:
         own = scratch / "own.git"
         self.person, self.own = repository, GitRunner(own, LAND, is_bare=True)
         self.settings: dict[str, str] = {}
-        self.url = self.found_url(may_be_bare)
+        self.url = self.find_url(may_be_bare)
         self.ways = tuple(dict.fromkeys((*TRANSPORTS, find_transport(self.url))))
         own.mkdir(mode=0o700)
-        self.ask("init", "-q", "--bare", "-b", "assay-nothing")
+        self.ask_git("init", "-q", "--bare", "-b", "assay-nothing")
         self.own.settings = self.settings
-        self.base, self.base_tip = self.default()
+        self.base, self.base_tip = self.find_default_branch()
 
     # --- where it goes --------------------------------------------------------------------------
 
-    def found_url(self, may_be_bare: bool) -> str:
+    def find_url(self, may_be_bare: bool) -> str:
         """Where the person's repository pushes to; a bare one without a remote is meant itself."""
         home = find_repository(self.person, may_be_bare=may_be_bare) if self.person.is_dir() else None
         git = GitRunner(home.folder, LAND, is_bare=home.is_bare) if home else None
@@ -59,47 +59,47 @@ class PromotionRemote:
             return str(self.person.resolve())
         raise BadInput(f"{self.person}: has no remote called origin to push a branch to")
 
-    def default(self) -> tuple[str, str]:
+    def find_default_branch(self) -> tuple[str, str]:
         """The remote's default branch and its last commit."""
-        told = self.ask("ls-remote", "--symref", "--", self.url, "HEAD").splitlines()
+        told = self.ask_git("ls-remote", "--symref", "--", self.url, "HEAD").splitlines()
         names = [line.split()[1].removeprefix("refs/heads/") for line in told if line.startswith("ref: refs/heads/")]
         tips = [line.split()[0] for line in told if line.endswith("\tHEAD") and not line.startswith("ref:")]
         if not names or not tips:
             raise BadInput("the remote has no default branch with a commit; push one first")
         return names[0], tips[0]
 
-    def tip(self, branch: str) -> str:
+    def find_tip(self, branch: str) -> str:
         """The last commit of a branch of the remote; empty where there is no such branch."""
-        told = self.ask("ls-remote", "--", self.url, f"refs/heads/{branch}").splitlines()
+        told = self.ask_git("ls-remote", "--", self.url, f"refs/heads/{branch}").splitlines()
         return next((line.split()[0] for line in told if line.endswith(f"\trefs/heads/{branch}")), "")
 
-    def fetch(self, branch: str) -> str:
+    def fetch_branch(self, branch: str) -> str:
         """Get a branch of the remote; its last commit."""
-        self.ask("fetch", "-q", "--no-tags", "--depth=1", "--", self.url, f"refs/heads/{branch}")
-        return self.ask("rev-parse", "--verify", "FETCH_HEAD^{commit}")
+        self.ask_git("fetch", "-q", "--no-tags", "--depth=1", "--", self.url, f"refs/heads/{branch}")
+        return self.ask_git("rev-parse", "--verify", "FETCH_HEAD^{commit}")
 
     # --- what goes there ------------------------------------------------------------------------
 
-    def prepared(self, cargo: Sequence[PromotedFile], onto: str) -> tuple[str, list[FileChange]]:
+    def prepare_tree(self, files: Sequence[PromotedFile], onto: str) -> tuple[str, list[BranchChange]]:
         """The tree of a commit with these files laid over it, and what that changes."""
-        self.ask("read-tree", onto)
-        changes = [change for item in cargo if (change := self.laid(item, onto))]
-        return self.ask("write-tree"), changes
+        self.ask_git("read-tree", onto)
+        changes = [change for item in files if (change := self.lay_file(item, onto))]
+        return self.ask_git("write-tree"), changes
 
-    def laid(self, item: PromotedFile, onto: str) -> FileChange | None:
-        mode, blob = self.there(onto, item.path)
+    def lay_file(self, item: PromotedFile, onto: str) -> BranchChange | None:
+        mode, blob = self.find_entry(onto, item.path)
         if mode not in ("", FILE, PROGRAM):
             raise PromotionRefused(f"{item.path}: no plain file in the repository")
         if item.content is None:
-            return self.removed(item, blob)
+            return self.remove_file(item, blob)
         wanted = PROGRAM if item.is_program else FILE
-        new = self.ask("hash-object", "-w", "--no-filters", "--stdin", given=item.content)
+        new = self.ask_git("hash-object", "-w", "--no-filters", "--stdin", given=item.content)
         if (mode, blob) == (wanted, new):
             return None
-        self.ask("update-index", "--add", "--cacheinfo", f"{wanted},{new},{item.path}")
-        return FileChange(path=item.path, kind="changed" if blob else "added")
+        self.ask_git("update-index", "--add", "--cacheinfo", f"{wanted},{new},{item.path}")
+        return BranchChange(path=item.path, kind="changed" if blob else "added")
 
-    def removed(self, item: PromotedFile, blob: str) -> FileChange | None:
+    def remove_file(self, item: PromotedFile, blob: str) -> BranchChange | None:
         """Take out what the baseline had and the candidate does without; what is another file by now stays."""
         if not blob:
             return None
@@ -108,14 +108,14 @@ class PromotionRemote:
             raise PromotionRefused(
                 f"{item.path}: the candidate does without it, but it is not the baseline's file any more"
             )
-        self.ask("update-index", "-z", "--index-info", given=f"0 {blob}\t{item.path}\0".encode())
-        return FileChange(path=item.path, kind="removed")
+        self.ask_git("update-index", "-z", "--index-info", given=f"0 {blob}\t{item.path}\0".encode())
+        return BranchChange(path=item.path, kind="removed")
 
-    def there(self, commit: str, path: str) -> tuple[str, str]:
-        """Mode and id of what lies at a path; a link or file on the way to it is as good as one there."""
+    def find_entry(self, commit: str, path: str) -> tuple[str, str]:
+        """Mode and id of what lies at a path of a commit; a link or file on the way to it counts as one there."""
         parts = path.split("/")
         for depth in range(1, len(parts) + 1):
-            told = self.ask("ls-tree", "-z", "--full-tree", commit, "--", "/".join(parts[:depth]))
+            told = self.ask_git("ls-tree", "-z", "--full-tree", commit, "--", "/".join(parts[:depth]))
             if not told:
                 return "", ""
             mode, kind, blob = told.partition("\t")[0].split()
@@ -123,21 +123,21 @@ class PromotionRemote:
                 return (mode, blob) if depth == len(parts) else ("in the way", "")
         return "", ""
 
-    def message(self, commit: str) -> str:
+    def read_message(self, commit: str) -> str:
         """What a commit says of itself, behind its head."""
-        return self.ask("cat-file", "commit", commit).partition("\n\n")[2]
+        return self.ask_git("cat-file", "commit", commit).partition("\n\n")[2]
 
-    def commit(self, tree: str, message: str) -> str:
+    def make_commit(self, tree: str, message: str) -> str:
         if not self.own.ask("config", "user.email"):
             self.settings |= OURS
-        return self.ask("commit-tree", tree, "-p", self.base_tip, given=message.encode())
+        return self.ask_git("commit-tree", tree, "-p", self.base_tip, given=message.encode())
 
-    def push(self, commit: str, branch: str) -> None:
+    def push_commit(self, commit: str, branch: str) -> None:
         """Make a branch that is not there yet; somebody who was faster is not overwritten."""
         ref = f"refs/heads/{branch}"
-        self.ask("push", "-q", f"--force-with-lease={ref}:", "--", self.url, f"{commit}:{ref}")
+        self.ask_git("push", "-q", f"--force-with-lease={ref}:", "--", self.url, f"{commit}:{ref}")
 
-    def ask(self, *words: str, given: bytes = b"") -> str:
+    def ask_git(self, *words: str, given: bytes = b"") -> str:
         """What git says in the repository of our own; an error where it fails."""
         done = self.own.run(*words, given=given, transports=self.ways)
         if done.returncode:

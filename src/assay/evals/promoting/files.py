@@ -39,7 +39,7 @@ class ConfigSearch(Struct, frozen=True, kw_only=True):
     scratch: Path
     """For what is unpacked from a git ref."""
 
-    def places(self) -> list[str]:
+    def list_folders(self) -> list[str]:
         found = [one for home in (self.run, self.run.parent) for one in sorted(home.glob("configs/*"))]
         return [str(one) for one in found if (one / FILE).is_file()]
 
@@ -49,7 +49,7 @@ def find_tried_config(
 ) -> AgentConfig:
     """The configuration that was tried, wherever it lies now: its fingerprint decides, not its place."""
     beside = [str(near / pinned.config)] if near else []
-    for where in [given] if given else [pinned.config, *search.places(), *beside]:
+    for where in [given] if given else [pinned.config, *search.list_folders(), *beside]:
         try:
             found = load_config(where, search.scratch / "configs", search.repository)
         except (BadInput, OSError):

@@ -1,4 +1,4 @@
-"""A session that did not land becomes the skeleton of a task: what was asked, where it began, checks to fill in."""
+"""A session that did not land becomes a task to fill in: its prompt, the commit it began at, checks from its fix."""
 
 import json
 import os
@@ -48,7 +48,7 @@ PLAIN = ("100644", "100755")
 
 
 class MineRequest(Struct, frozen=True, kw_only=True):
-    """What a person asks for."""
+    """Which session becomes a task, and where the task goes."""
 
     session: str
     into: Path
@@ -57,7 +57,7 @@ class MineRequest(Struct, frozen=True, kw_only=True):
 
 
 class MinedTask(Row, frozen=True):
-    """A skeleton that was written."""
+    """A task that was written, for a person to fill in."""
 
     folder: str
     session: str
@@ -202,7 +202,7 @@ def find_session_fix(repo: Repo, session: Session, given: str, start: StartCommi
 
 
 def render_task_file(session: Session, prompt: str, start: StartCommit, fix: FixCommit | None) -> str:
-    """The text of a skeleton."""
+    """The text of `task.toml` for a session."""
     return (
         "\n".join([*list_head_lines(session, prompt, start), "", *list_todo_lines(fix), *list_proposed_checks(fix)])
         + "\n"
@@ -354,7 +354,7 @@ def find_commit(repo: Repo, name: str) -> str:
 
 
 def parse_start_time(session: Session) -> float:
-    """When a session began."""
+    """When a session began, in seconds."""
     try:
         return datetime.fromisoformat(session.started_at).timestamp()
     except ValueError:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.errors import BadInput
-from assay.evals.promoting.branch import FileChange, PromotionRemote
+from assay.evals.promoting.branch import BranchChange, PromotionRemote
 from assay.evals.promoting.files import ConfigSearch, PromotedFile, find_tried_config, list_promoted_files
 from assay.evals.promoting.verify import PromotionRefused, Proof, prove_run
 from assay.evals.running import lock
@@ -39,7 +39,7 @@ CUT = "\n\n… cut here: the whole comparison lies in the run's folder.\n"
 
 
 class PromoteRequest(Row, frozen=True):
-    """What a person asks for."""
+    """Which run is promoted, into which repository, and whether it is meant."""
 
     run: Path
     repository: Path
@@ -63,12 +63,12 @@ class Promotion(Row, frozen=True):
     url: str | None
     title: str
     body: str
-    files: tuple[FileChange, ...]
+    files: tuple[BranchChange, ...]
     says: tuple[str, ...] = ()
 
 
 class PullRequest(Struct, frozen=True, kw_only=True):
-    """A pull request."""
+    """A pull request that is there, open or not."""
 
     url: str
     state: str = ""
@@ -76,7 +76,7 @@ class PullRequest(Struct, frozen=True, kw_only=True):
 
 
 class PullRequestDraft(Struct, frozen=True, kw_only=True):
-    """A pull request to open."""
+    """A pull request that is to be opened."""
 
     branch: str
     base: str
@@ -85,62 +85,66 @@ class PullRequestDraft(Struct, frozen=True, kw_only=True):
 
 
 class Promoter:
-    """One promotion on its way."""
+    """One promotion on its way: branch, commit, pull request."""
 
-    def __init__(self, wish: PromoteRequest, proof: Proof, items: list[PromotedFile], landing: PromotionRemote) -> None:
-        self.wish, self.proof, self.items, self.landing = wish, proof, items, landing
+    def __init__(
+        self, request: PromoteRequest, proof: Proof, files: list[PromotedFile], remote: PromotionRemote
+    ) -> None:
+        self.request, self.proof, self.files, self.remote = request, proof, files, remote
         self.seal = proof.comparison.evidence.seal
-        self.branch = check_branch_name(wish.branch or pick_branch_name(proof), landing.base)
+        self.branch = check_branch_name(request.branch or pick_branch_name(proof), remote.base)
         self.gh = find_gh()
 
-    def go(self, body: Body) -> Promotion:
-        there = self.landing.tip(self.branch)
+    def run(self, body: Body) -> Promotion:
+        there = self.remote.find_tip(self.branch)
         if there:
-            return self.again(body)
-        self.landing.base_tip = self.landing.fetch(self.landing.base)
-        tree, changes = self.landing.prepared(self.items, self.landing.base_tip)
-        plan = self.plan(body, tuple(changes))
+            return self.promote_again(body)
+        self.remote.base_tip = self.remote.fetch_branch(self.remote.base)
+        tree, changes = self.remote.prepare_tree(self.files, self.remote.base_tip)
+        plan = self.build_plan(body, tuple(changes))
         if not changes:
             return replace(plan, state="unchanged", says=(f"{plan.base} has these files already; nothing to do",))
-        if before := self.request():
+        if before := self.find_request():
             return replace(plan, state="known", url=before.url, says=("it was promoted before; nothing to do",))
-        if not self.wish.is_meant:
+        if not self.request.is_meant:
             return replace(plan, says=("dry run: nothing was pushed; --yes does it",))
-        commit = self.landing.commit(tree, f"{plan.title}\n\n{TRAILER}: {self.seal}\n")
-        self.landing.push(commit, self.branch)
-        return self.requested(replace(plan, commit=commit, state="pushed"))
+        commit = self.remote.make_commit(tree, f"{plan.title}\n\n{TRAILER}: {self.seal}\n")
+        self.remote.push_commit(commit, self.branch)
+        return self.open_request(replace(plan, commit=commit, state="pushed"))
 
-    def request(self) -> PullRequest | None:
+    def find_request(self) -> PullRequest | None:
         """The pull request of the branch, whatever became of it."""
-        return find_pull_request(self.gh, self.wish.repository, self.branch) if self.gh else None
+        return find_pull_request(self.gh, self.request.repository, self.branch) if self.gh else None
 
-    def again(self, body: Body) -> Promotion:
+    def promote_again(self, body: Body) -> Promotion:
         """The branch is there: by the same promotion, or it is somebody else's."""
-        tip = self.landing.fetch(self.branch)
-        if f"{TRAILER}: {self.seal}" not in self.landing.message(tip).splitlines():
+        tip = self.remote.fetch_branch(self.branch)
+        if f"{TRAILER}: {self.seal}" not in self.remote.read_message(tip).splitlines():
             raise BadInput(f"{self.branch}: the remote has another branch of that name; choose one with --branch")
-        plan = replace(self.plan(body, ()), commit=tip, state="known", says=("it was promoted before; nothing to do",))
-        _, missing = self.landing.prepared([one for one in self.items if one.content is not None], tip)
+        plan = replace(
+            self.build_plan(body, ()), commit=tip, state="known", says=("it was promoted before; nothing to do",)
+        )
+        _, missing = self.remote.prepare_tree([one for one in self.files if one.content is not None], tip)
         if missing:
             raise BadInput(f"{self.branch}: was changed since it was pushed; look at it, or choose another --branch")
         if not self.gh:
             return plan
-        if found := self.request():
+        if found := self.find_request():
             return replace(plan, url=found.url)
-        if not self.wish.is_meant:
+        if not self.request.is_meant:
             return replace(
                 plan, state="planned", says=("the branch is there, its pull request is not; --yes opens it",)
             )
-        return self.requested(plan)
+        return self.open_request(plan)
 
-    def requested(self, plan: Promotion) -> Promotion:
+    def open_request(self, plan: Promotion) -> Promotion:
         """Open the pull request, where that can be done from here."""
         if not self.gh:
             said = f"no `gh` on the PATH: the branch {plan.branch} is pushed, open its pull request by hand"
             return replace(plan, says=(said,))
         wanted = PullRequestDraft(branch=plan.branch, base=plan.base, title=plan.title, body=plan.body)
         try:
-            url = create_pull_request(self.gh, self.wish.repository, wanted)
+            url = create_pull_request(self.gh, self.request.repository, wanted)
         except BadInput as error:
             raise BadInput(
                 f"the branch {plan.branch} is pushed, but its pull request is not open: {error}; mend that and run "
@@ -148,25 +152,24 @@ class Promoter:
             ) from None
         return replace(plan, state="opened", url=url, says=())
 
-    def plan(self, body: Body, files: tuple[FileChange, ...]) -> Promotion:
+    def build_plan(self, body: Body, files: tuple[BranchChange, ...]) -> Promotion:
         return Promotion(
-            state="planned", branch=self.branch, base=self.landing.base, base_commit=self.landing.base_tip, commit=None,
+            state="planned", branch=self.branch, base=self.remote.base, base_commit=self.remote.base_tip, commit=None,
             url=None, title=build_title(self.proof), body=body(self.proof.comparison), files=files,
         )  # fmt: skip
 
 
-def promote_candidate(wish: PromoteRequest, body: Body) -> Promotion:
+def promote_candidate(request: PromoteRequest, body: Body) -> Promotion:
     """Open a pull request with the files of a candidate that is proven better; anything else is an error."""
-    lock.load_lock(wish.run)
-    run = wish.run.resolve()
+    lock.load_lock(request.run)
+    run = request.run.resolve()
     with lock.claim_run(run), tempfile.TemporaryDirectory(prefix="assay-promote-") as scratch:
         proof = prove_run(run)
-        search = ConfigSearch(run=run, repository=wish.repository, scratch=Path(scratch))
-        config = find_tried_config(proof.lock.arms["candidate"], search, wish.candidate)
-        items = list_promoted_files(config, proof.lock, search)
-        return Promoter(
-            wish, proof, items, PromotionRemote(wish.repository, Path(scratch), may_be_bare=wish.is_named)
-        ).go(body)
+        search = ConfigSearch(run=run, repository=request.repository, scratch=Path(scratch))
+        config = find_tried_config(proof.lock.arms["candidate"], search, request.candidate)
+        files = list_promoted_files(config, proof.lock, search)
+        remote = PromotionRemote(request.repository, Path(scratch), may_be_bare=request.is_named)
+        return Promoter(request, proof, files, remote).run(body)
 
 
 def build_title(proof: Proof) -> str:
@@ -198,7 +201,7 @@ def check_branch_name(branch: str, base: str) -> str:
 
 
 def find_gh() -> str | None:
-    """Where `gh` is."""
+    """The path of the program `gh`, if it is installed."""
     return shutil.which("gh")
 
 

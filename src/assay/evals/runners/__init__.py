@@ -1,7 +1,11 @@
-"""Runners: one file per agent, with how it is started, where it leaves what, and when it was not at fault.
+"""Runners: one module for each agent, with how it is started, where it leaves what, and when it was not at fault.
 
-Takes `Given` and `Left`; gives `Launch`, paths and reasons. Runners start nothing themselves and do not know each
-other; `evals.runner` is their contract.
+- `claude_code` runs Claude Code in print mode;
+- `codex` runs Codex in `exec` mode;
+- `command` runs any program.
+
+Takes `AgentTask` and `AgentOutput`; gives `Launch`, instructions and reasons. Runners start nothing themselves and do
+not know each other; `Runner` is their contract.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +36,7 @@ class AgentTask(Struct, frozen=True, kw_only=True):
 
 
 class Launch(Row, frozen=True):
-    """How an agent is started."""
+    """The command, variables and input by which an agent is started."""
 
     argv: tuple[str, ...]
     env: dict[str, str] = {}
@@ -40,7 +44,7 @@ class Launch(Row, frozen=True):
 
 
 class AgentOutput(Struct, frozen=True, kw_only=True):
-    """What an agent left behind."""
+    """What an agent printed, how it ended, and its transcripts."""
 
     stdout: bytes
     stderr: bytes
@@ -69,7 +73,7 @@ class Runner(Protocol):
     """The folder in which it leaves its transcripts, below `home` or `result`, and how their names look."""
 
     def build_launch(self, given: AgentTask) -> Launch:
-        """How to start it."""
+        """The command that starts the agent on a task."""
 
     def explain_trouble(self, left: AgentOutput) -> str:
         """Why it could not do its work, where it says that its service failed; else empty.
@@ -82,5 +86,5 @@ class Runner(Protocol):
 
 
 def find_runner(agent: str) -> Runner:
-    """The runner of an agent."""
+    """The runner of an agent, by the name in its configuration."""
     return cast(Runner, load_module(ROOM, agent.replace("-", "_")))

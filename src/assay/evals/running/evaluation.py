@@ -1,4 +1,4 @@
-"""An evaluation from beginning to end: run what was planned, compare, run what the comparison wants, compare again."""
+"""An evaluation from beginning to end: run, compare, run what the comparison wants, and tell it for reports."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ SHARED = (
 
 
 class EvaluationResult(Struct, frozen=True, kw_only=True):
-    """How an evaluation ended."""
+    """A run that has ended, and the comparison of its trials."""
 
     comparison: Comparison
     run: RecordedRun
@@ -69,7 +69,7 @@ def has_same_baseline(held: RunLock, tasks: Mapping[str, str], baseline: str) ->
 
 
 def build_design(suite: Suite, repeats: int, attempt: int, *, is_sequential: bool) -> Design:
-    """What is run, how often."""
+    """The design of a comparison: which tasks are run, and how often."""
     return Design(
         tasks=tuple(task.name for task in suite.tasks),
         repeats=repeats,
@@ -144,7 +144,7 @@ def build_evaluation(comparison: Comparison, run: RecordedRun) -> Evaluation:
 
 
 def build_run_line(run: RecordedRun) -> RunLine:
-    """The run itself."""
+    """A recorded run as reports tell it."""
     ended, trials = run.finished, run.trials
     return RunLine(
         folder=str(run.folder),

@@ -21,7 +21,7 @@ ANEW = "remove those trials' folders and run again, or begin a new run with --ou
 
 
 class LedgerEntry(Row, frozen=True):
-    """One attempt that ended."""
+    """One line of the ledger: an attempt that ended."""
 
     file: str
     """Of its record, below the run's folder."""

@@ -74,7 +74,7 @@ def hold_lock(run: Path, now: RunLock) -> RunLock:
 
 
 def load_lock(run: Path) -> RunLock:
-    """The lock of a run."""
+    """The lock of a run, from its folder."""
     try:
         return msgspec.json.decode((run / run_folder.LOCK).read_bytes(), type=RunLock)
     except FileNotFoundError:

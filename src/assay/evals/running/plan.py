@@ -25,7 +25,7 @@ ProgressEvent = Literal["began", "failed", "ended", "known", "given_up"]
 
 
 class RunOptions(Row, frozen=True):
-    """How a suite is run."""
+    """How many trials run at once, for how much money, and how often each is tried."""
 
     jobs: int = 1
     max_cost: float | None = None

@@ -1,4 +1,4 @@
-"""What a run keeps of its end: `result.json` says how it ended, `comparison.json` what came of it."""
+"""A run that has ended, as it lies on disk: its records, its decisions, its comparison, and its trials scored again."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +18,7 @@ from assay.types.value import Row
 
 RESULT, COMPARISON = "result.json", "comparison.json"
 T = TypeVar("T")
+Judge = Callable[[TrialRecord, Path], float | None]
 
 
 class RunEnd(Row, frozen=True):
@@ -53,6 +54,26 @@ class RecordedRun(Row, frozen=True):
     def trials(self) -> tuple[Trial, ...]:
         """Every trial once, as it was recorded."""
         return (*(one.trial for one in self.records), *(one.trial for one in self.broken))
+
+
+class Decisions(Row, frozen=True):
+    """Rule, thresholds and design, frozen with the run's lock."""
+
+    rule: Rule
+    design: Design
+    thresholds: Thresholds = Thresholds()
+    judge: str = "nobody"
+    """Who is asked about rubrics."""
+
+
+class ReplayResult(Row, frozen=True):
+    """The trials of a run, scored again."""
+
+    trials: tuple[Trial, ...]
+    lock: lock.RunLock
+    altered: tuple[str, ...]
+    """Files that are not what they were when their trial ended; nothing that rests on them should be trusted."""
+    unreadable: tuple[str, ...]
 
 
 def write_result(run: Path, finished: RunEnd) -> None:
@@ -144,16 +165,6 @@ def load_comparison(run: Path) -> Comparison:
 # --- what was decided before the first trial -----------------------------------------------------
 
 
-class Decisions(Row, frozen=True):
-    """Rule, thresholds and design, frozen with the run's lock."""
-
-    rule: Rule
-    design: Design
-    thresholds: Thresholds = Thresholds()
-    judge: str = "nobody"
-    """Who is asked about rubrics."""
-
-
 def pin_decisions(decided: Decisions) -> dict[str, str]:
     """The decisions as a lock holds them, each under a name that a person understands."""
     design = decided.design
@@ -192,19 +203,6 @@ def replace_trials(kept: RecordedRun, trials: tuple[Trial, ...]) -> RecordedRun:
     )
 
 
-Judge = Callable[[TrialRecord, Path], float | None]
-
-
-class ReplayResult(Row, frozen=True):
-    """Recorded trials, scored again."""
-
-    trials: tuple[Trial, ...]
-    lock: lock.RunLock
-    altered: tuple[str, ...]
-    """Files that are not what they were when their trial ended; nothing that rests on them should be trusted."""
-    unreadable: tuple[str, ...]
-
-
 def replay_run(run: Path, judge: Judge | None = None) -> ReplayResult:
     """Every trial that ended in a run; `judge` asks for the rubric again, else its word stands as recorded."""
     pinned = lock.load_lock(run)
@@ -223,9 +221,9 @@ def replay_run(run: Path, judge: Judge | None = None) -> ReplayResult:
 
 
 def rescore_trial(run: Path, record: TrialRecord, judge: Judge | None) -> Trial:
-    """One trial by today's facts."""
+    """A recorded trial, with its cost by today's facts and prices."""
     folder, trial = run / record.trial.folder, record.trial
-    turns = transcript.read_turns(sorted((folder / run_folder.TRANSCRIPTS).glob("*.jsonl"))).turns
+    turns = transcript.read_turns(sorted((folder / run_folder.TRANSCRIPTS).glob("*.jsonl")))
     was = trial.cost
     claim = ClaimedCost(tokens=was.tokens, tool_calls=was.tool_calls, steps=was.steps, usd=was.usd)
     judged = judge(record, folder) if judge else trial.judge01

@@ -29,7 +29,7 @@ TICK_S = 0.2
 
 
 class RunResult(Row, frozen=True):
-    """What came of a run."""
+    """The trials of a run, and why there are no more."""
 
     trials: tuple[Trial, ...]
     """Every planned trial that has a result, once, in the order of the plan."""

@@ -13,7 +13,7 @@ SCRATCH = "scratch"
 
 
 class TrialSlot(Row, frozen=True):
-    """One trial to run."""
+    """The place of one trial in a run: task, arm, stage and repeat."""
 
     task: str
     arm: Arm

@@ -1,4 +1,4 @@
-"""Runs a task's checks after the agent has left: in clean copies, with check files it has never seen."""
+"""Runs a task's checks in clean copies: on what an agent left, or on the workspace as it begins and as it is solved."""
 
 import os
 import secrets
@@ -38,10 +38,11 @@ VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ")
 STEADY = {"PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 INSIDE, HOME, TMP, TESTS, REWARD = "/workspace", "/home/checks", "/tmp", "/tests", "/logs/verifier"  # noqa: S108
 REWARDS = ("reward.txt", "reward.json")
+Env = dict[str, str]
 
 
 class CheckPlace(Struct, frozen=True, kw_only=True):
-    """Where checks are run."""
+    """The folders, sandbox and variables with which checks are run."""
 
     task: Task
     sandbox: Sandbox
@@ -55,6 +56,15 @@ class CheckPlace(Struct, frozen=True, kw_only=True):
     def secret(self) -> tuple[Path, Path]:
         """Folders that nothing in a workspace may lead to."""
         return self.scratch, self.task.folder
+
+
+class ShellLine(Struct, frozen=True, kw_only=True):
+    """A shell line that a check runs, and for how long."""
+
+    line: str
+    timeout_s: float
+    aside: tuple[str, ...]
+    """Files of the workspace that are not there for it."""
 
 
 def run_checks(
@@ -90,15 +100,6 @@ def run_check(check: TaskCheck, scene: CheckContext) -> CheckResult:
 
 def build_result(check: TaskCheck, *, passed: bool | None, detail: str) -> CheckResult:
     return CheckResult(name=check.name, kind=check.kind, passed=passed, detail=detail)
-
-
-class ShellLine(Struct, frozen=True, kw_only=True):
-    """A shell line to run."""
-
-    line: str
-    timeout_s: float
-    aside: tuple[str, ...]
-    """Files of the workspace that are not there for it."""
 
 
 def run_in_copy(place: CheckPlace, left: Path, asked: ShellLine) -> CommandResult:
@@ -192,11 +193,6 @@ def read_reward(folder: Path) -> str:
     return next(filter(None, there), b"").decode("utf-8", "replace")
 
 
-WORKSPACE_INSIDE = "/workspace"
-Env = dict[str, str]
-VARIABLES_OF_CHECKUPS = ("PATH", "LANG", "LC_ALL", "TZ")
-
-
 def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = None) -> Checkup:
     """Run a task's checks on the untouched workspace and on its reference solution."""
     chosen = sandbox or pick_sandbox()
@@ -204,7 +200,7 @@ def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = Non
         raise BadInput(f"{task.name}: a Harbor task needs bubblewrap ({chosen.why}); install it (`bwrap`)")
     scratch = Path(tempfile.mkdtemp(prefix="assay-trial-"))
     try:
-        given = {name: env[name] for name in VARIABLES_OF_CHECKUPS if name in env}
+        given = {name: env[name] for name in VARIABLES if name in env}
         untouched = check_untouched(task, chosen, scratch / "untouched", given)
         solved, why = None, ""
         if (task.folder / SOLUTION).is_dir() or (task.folder / SCRIPT).is_file():
@@ -218,7 +214,7 @@ def check_task(task: Task, env: Mapping[str, str], sandbox: Sandbox | None = Non
 
 
 def list_problems(untouched: tuple[CheckResult, ...], solved: tuple[CheckResult, ...] | None, why: str) -> list[str]:
-    """What is wrong, in sentences."""
+    """What is wrong with a task, in sentences."""
     found = [why] if why else []
     if untouched and all(check.passed for check in untouched):
         found.append("every check passes on the untouched workspace: an agent that does nothing would pass")
@@ -258,7 +254,7 @@ def check_solution(task: Task, sandbox: Sandbox, scratch: Path, env: Env) -> tup
 
 def run_solution(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: Env) -> str:
     """Run a solution's script in the workspace; what went wrong."""
-    inside = task.harbor.workdir if task.harbor else WORKSPACE_INSIDE
+    inside = task.harbor.workdir if task.harbor else INSIDE
     (scratch / "tmp").mkdir()
     for name in ("workspace", "tmp"):
         hand_over_folder(scratch / name, sandbox.user)

@@ -1,4 +1,4 @@
-"""An agent's transcripts as turns, and what they cost: read by the same sources and facts as everybody's."""
+"""What an agent's transcripts tell: its turns, what it cost, and which instructions it had."""
 
 import math
 import re
@@ -31,14 +31,12 @@ from assay.types.value import Row
 MOST_FILES, MOST_BYTES = 999, 256 << 20
 """Of the transcripts of one trial; what goes beyond is left behind."""
 LONGEST_LINE = 4 << 20
-COST_FILE, LONGEST_COST = "cost.json", 64 << 10
-
-
-class Reading(Struct, frozen=True, kw_only=True):
-    """What transcripts hold."""
-
-    turns: tuple[Turn, ...] | None
-    """`None`: there are none."""
+COST_FILE = "cost.json"
+LARGEST_CLAIM = 64 << 10
+"""Bytes; a larger one is no claim."""
+SKILL = "SKILL.md"
+SKILL_NAME = re.compile(r"^name:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
+LONGEST_INSTRUCTIONS = 1 << 20
 
 
 class ClaimedCost(Struct, frozen=True, kw_only=True):
@@ -60,6 +58,19 @@ class TranscriptFiles(Struct, frozen=True, kw_only=True):
         """The lines that are objects, one after the other: a transcript may be larger than memory."""
         for file in self.files:
             yield from read_objects(file)
+
+
+class LoadedFile(Row, frozen=True):
+    """One file of instructions that an agent had."""
+
+    path: str
+    """Below the workspace, or in full where it lies elsewhere."""
+    fingerprint: str
+    evidence: Literal[
+        "transcript",  # the agent says it loaded it
+        "present",  # it lay there, and the transcript says nothing
+        "elsewhere",  # loaded from outside the workspace: no configuration put it there
+    ]
 
 
 def collect_transcripts(scratch: Path, where: tuple[str, str], into: Path) -> TranscriptFiles:
@@ -100,17 +111,17 @@ def copy_left_file(scratch: Path, path: str, target: Path, room: int) -> int | N
     return size
 
 
-def read_turns(files: Sequence[Path]) -> Reading:
-    """Transcripts that were taken over, as turns in order."""
+def read_turns(files: Sequence[Path]) -> tuple[Turn, ...] | None:
+    """The turns of transcripts in order; `None` where no source knows any of them."""
     streams: dict[str, list[Piece]] = {}
     for file in files:
         found = read_file(file)
         if found.state.source and (part := found.state.part) is not None:
             streams.setdefault(part.stream, []).append((str(file), part, found.turns))
     if not streams:
-        return Reading(turns=None)
+        return None
     turns = [turn for pieces in streams.values() for turn in join(pieces).turns]
-    return Reading(turns=tuple(sorted(turns, key=lambda turn: turn.at)))
+    return tuple(sorted(turns, key=lambda turn: turn.at))
 
 
 def read_objects(file: Path) -> Iterator[Mapping[str, object]]:
@@ -150,15 +161,11 @@ def measure_cost(turns: Sequence[Turn] | None, claimed: ClaimedCost, wall_s: flo
 def load_claimed_cost(folder: Path) -> ClaimedCost:
     """What a `command` agent left as its cost; a claim that can't be true counts for nothing."""
     try:
-        said = msgspec.json.decode(workspace.read_left_file(folder, COST_FILE, LONGEST_COST), type=ClaimedCost)
+        said = msgspec.json.decode(workspace.read_left_file(folder, COST_FILE, LARGEST_CLAIM), type=ClaimedCost)
     except (msgspec.DecodeError, OSError, RecursionError):
         return ClaimedCost()
     numbers = [getattr(said, name) for name in said.__struct_fields__]
     return said if all(one is None or (one >= 0 and math.isfinite(one)) for one in numbers) else ClaimedCost()
-
-
-LARGEST_CLAIM = 64 << 10
-"""Bytes; a larger one is no claim."""
 
 
 def copy_claim(scratch: Path, into: Path) -> None:
@@ -181,7 +188,7 @@ def add_lost_costs(cost: Cost, lost: Sequence[Cost]) -> Cost:
 def recount_cost(folder: Path, lost: Sequence[Cost]) -> Cost:
     """The cost of a trial by the files of its last attempt; dollars by today's prices."""
     ended = msgspec.json.decode((folder / run_folder.ENDED).read_bytes(), type=CommandEnd)
-    turns = read_turns(sorted((folder / run_folder.TRANSCRIPTS).glob("*.jsonl"))).turns
+    turns = read_turns(sorted((folder / run_folder.TRANSCRIPTS).glob("*.jsonl")))
     return add_lost_costs(measure_cost(turns, load_claimed_cost(folder), ended.wall_s), lost)
 
 
@@ -193,24 +200,6 @@ def explain_misstated_cost(folder: Path, stated: Cost, lost: Sequence[Cost]) -> 
         return f"its cost can't be counted again: {error}"
     wrong = [name for name in METRICS if getattr(found, name) != getattr(stated, name)]
     return f"{', '.join(wrong)} not what its files tell" if wrong else ""
-
-
-SKILL = "SKILL.md"
-SKILL_NAME = re.compile(r"^name:\s*['\"]?([^'\"\n]+)", re.MULTILINE)
-LONGEST_INSTRUCTIONS = 1 << 20
-
-
-class LoadedFile(Row, frozen=True):
-    """One file of instructions."""
-
-    path: str
-    """Below the workspace, or in full where it lies elsewhere."""
-    fingerprint: str
-    evidence: Literal[
-        "transcript",  # the agent says it loaded it
-        "present",  # it lay there, and the transcript says nothing
-        "elsewhere",  # loaded from outside the workspace: no configuration put it there
-    ]
 
 
 def find_loaded_files(

@@ -103,7 +103,7 @@ class RunSetting(Struct, frozen=True, kw_only=True):
 
 
 class TrialJob(Struct, frozen=True, kw_only=True):
-    """One trial to run."""
+    """One trial that is to be run: its slot, task and configuration."""
 
     slot: run_folder.TrialSlot
     task: Task
@@ -122,7 +122,7 @@ class Scratch(Struct, frozen=True, kw_only=True):
 
 
 class Attempt:
-    """One attempt at a trial."""
+    """One attempt at a trial, from its folders to its record."""
 
     def __init__(self, job: TrialJob, setting: RunSetting, folder: Path, scratch: Path) -> None:
         self.job, self.setting, self.folder = job, setting, folder
@@ -140,11 +140,11 @@ class Attempt:
         before = hash_entries(self.scratch / "workspace")
         ended = self.run_agent()
         left, taken = self.take_output(ended)
-        reading, claim = transcript.read_turns(taken.files), transcript.load_claimed_cost(self.folder)
-        spent = transcript.measure_cost(reading.turns, claim, ended.wall_s)
+        turns, claim = transcript.read_turns(taken.files), transcript.load_claimed_cost(self.folder)
+        spent = transcript.measure_cost(turns, claim, ended.wall_s)
         if why := self.explain_trouble(left):
             return AttemptFailure(why=why, at=format_now(), cost=spent)
-        checks = self.run_checks(before, reading.turns) if ended.ended == "exit" else self.fail_checks(ended)
+        checks = self.run_checks(before, turns) if ended.ended == "exit" else self.fail_checks(ended)
         if unsure := [check.name for check in checks if check.passed is None]:
             return AttemptFailure(why=f"checks could not be run: {', '.join(unsure)}", at=format_now(), cost=spent)
         found = find_loaded_files(
@@ -247,7 +247,7 @@ class Attempt:
         return proxy.find_addresses([*named, *self.job.config.args]) or self.runner.HOSTS
 
     def build_view(self, door: Path | None) -> SandboxView:
-        """What the agent sees."""
+        """The part of this machine that the agent gets to see."""
         inside = self.scratch.inside
         mounts = [Mount(here=self.scratch / name, inside=inside[name], is_writable=True) for name in OWN]
         mounts.append(Mount(here=self.scratch / "tmp", inside="/dev/shm", is_writable=True))  # noqa: S108
@@ -274,7 +274,7 @@ class Attempt:
         return AgentOutput(stdout=said[0], stderr=said[1], ended=ended, records=taken), taken
 
     def run_checks(self, before: Listing, turns: tuple[Turn, ...] | None) -> tuple[CheckResult, ...]:
-        """What the checks say."""
+        """The results of the task's checks on what the agent left."""
         hidden = self.scratch / "hidden"
         unpack_folder(self.setting.hidden[self.job.task.name], hidden)
         place = CheckPlace(

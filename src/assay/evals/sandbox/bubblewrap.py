@@ -60,7 +60,7 @@ class Sandbox(Row, frozen=True):
 
     @property
     def says(self) -> str:
-        """A sentence for reports."""
+        """How trials were held, as a sentence for reports."""
         if self.kind == "bubblewrap":
             return "trials ran in bubblewrap" + (f" ({self.why})" if self.why else "")
         hidden = "tasks and results were hidden from them" if self.is_shut else "hidden checks could be read by them"

@@ -50,7 +50,7 @@ class SupervisedCommand(Struct, frozen=True, kw_only=True):
 
 
 class CommandEnd(Row, frozen=True):
-    """How a command ended."""
+    """How a command ended, when, and what it left running."""
 
     ended: Ending
     code: int | None
@@ -116,7 +116,7 @@ def kill_marked(marker: str) -> None:
 
 
 def find_marked(marker: str) -> list[int]:
-    """Processes that bear a mark."""
+    """Processes whose environment or folder bears a mark."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:

@@ -38,7 +38,7 @@ def find_addresses(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 class ProxyConnection(socketserver.StreamRequestHandler):
-    """One connection from inside."""
+    """One connection from inside the sandbox."""
 
     rbufsize = 0
     """Whatever follows the head must still be in the socket."""

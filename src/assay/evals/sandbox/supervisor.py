@@ -56,7 +56,7 @@ class Process(NamedTuple):
 
 
 def list_processes() -> dict[int, Process]:
-    """Every process of this machine."""
+    """Every process of this machine, by its id."""
     found = {}
     if os.path.isdir(PROC):
         for pid in filter(str.isdigit, os.listdir(PROC)):
@@ -79,7 +79,7 @@ def list_processes() -> dict[int, Process]:
 
 
 def list_descendants(root: int) -> dict[int, Process]:
-    """All processes below one."""
+    """All processes that one started, and those that they started."""
     inner: dict[int, list[int]] = {}
     known = list_processes()
     for pid, one in known.items():
@@ -231,18 +231,18 @@ class UsageWatch:
     def __init__(self, order: dict) -> None:  # type: ignore[type-arg]  # JSON
         self.folders, self.bytes = order["watch"], order["most_bytes"]
         self.processes, self.memory = order["most_processes"], order["most_memory"]
-        self.next = {self.count: 0.0, self.measure: 0.0}
+        self.next = {self.check_processes: 0.0, self.check_files: 0.0}
 
-    def look(self) -> None:
+    def check_limits(self) -> None:
         """Measure what is due; an error where a limit was passed."""
-        for work in (self.count, self.measure):
+        for work in (self.check_processes, self.check_files):
             began = time.monotonic()
             if began >= self.next[work]:
                 work()
                 self.next[work] = time.monotonic() + max(TICK_S, SHARE * (time.monotonic() - began))
 
-    def count(self) -> None:
-        """Processes and their memory."""
+    def check_processes(self) -> None:
+        """Refuse more processes or memory than the command may have."""
         there = list_descendants(os.getpid())
         if self.processes and sum(one.threads for one in there.values()) > self.processes:
             raise LimitPassed("processes", f"ran more than {self.processes} processes and threads")
@@ -250,8 +250,8 @@ class UsageWatch:
         if may_be_over and sum(measure_memory(pid) for pid in there) > self.memory:
             raise LimitPassed("memory", f"used more than {self.memory >> 20} MB of memory")
 
-    def measure(self) -> None:
-        """Files, by what they hold or by what they claim to: a copy may hold all of it."""
+    def check_files(self) -> None:
+        """Refuse more files or bytes than the command may leave; a file counts by the size that it claims."""
         total = measure_deleted_files([*list_descendants(os.getpid())]) if os.path.isdir(PROC) else 0
         number = 0
         for folder in self.folders:
@@ -280,7 +280,7 @@ def wait_for_end(pid: int, timeout_s: float, watch: UsageWatch) -> int | None:
             return status
         if time.monotonic() > until:
             raise LimitPassed("timeout", f"ended after {timeout_s:g} s")
-        watch.look()
+        watch.check_limits()
         if 0 in select.select([0, *ends], [], [], TICK_S)[0] and not os.read(0, 1):
             return None
 
@@ -367,7 +367,7 @@ def finish_command(order: dict, pid: int, began: float) -> dict:  # type: ignore
     status = late if status is None else status
     if which in ("exit", "timeout"):
         try:
-            watch.measure()
+            watch.check_files()
         except LimitPassed as over:
             which, why = over.which, over.why
     code = None if status is None else os.waitstatus_to_exitcode(status)

@@ -1,4 +1,4 @@
-"""Workspaces: how one begins, a clean copy of what is left of it, and what changed in between."""
+"""Workspaces: how one begins, clean copies of it, what changed, and what an agent left, read with suspicion."""
 
 import difflib
 import errno
@@ -21,10 +21,18 @@ from assay.git import COPY, TRANSPORTS, GitRunner
 LARGEST_SHOWN = 256 << 10
 """Bytes of a file whose changes are shown line by line."""
 PRIVATE = 0o700
+DEEPEST = 20
+"""Folders in folders that are looked into."""
+LEADS_ELSEWHERE = (errno.ELOOP, errno.ENOTDIR)
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class UnreadableWorkspace(AssayError):
     """What the agent left can't be copied: names too long, folders too deep."""
+
+
+class PathElsewhere(Exception):
+    """A path on the way is a link, or no folder."""
 
 
 def fill_workspace(task: Task, config: AgentConfig | None, into: Path, mirrors: Path) -> None:
@@ -185,16 +193,6 @@ def read_lines(file: Path) -> list[str] | None:
         return [*io.StringIO(file.read_bytes().decode("utf-8"), newline="\n")]
     except UnicodeDecodeError:
         return None
-
-
-DEEPEST = 20
-"""Folders in folders that are looked into."""
-LEADS_ELSEWHERE = (errno.ELOOP, errno.ENOTDIR)
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK
-
-
-class PathElsewhere(Exception):
-    """A path on the way is a link, or no folder."""
 
 
 def open_folder(root: Path, parts: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Configurations as folders, or as they stood at a git ref: which agent, how it is started, what it is given."""
+"""Configurations from a folder, or as they stood at a git ref: which agent, how it is started, what it is given."""
 
 import os
 import re
@@ -25,7 +25,7 @@ Agent = Literal["claude-code", "codex", "command"]
 
 
 class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`config.toml`."""
+    """The fields of `config.toml`."""
 
     agent: Agent
     command: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class ConfigFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class AgentConfig(Row, frozen=True):
-    """One configuration, ready to run."""
+    """An agent and what it is given, ready to run."""
 
     name: str
     folder: Path

@@ -1,4 +1,4 @@
-"""What a folder holds, as hashes: the same content has the same fingerprint on every machine."""
+"""Folders as hashes, the same on every machine, and as bytes in memory, where no agent finds them."""
 
 import hashlib
 import io
@@ -12,7 +12,6 @@ import msgspec
 
 Listing = dict[str, str]
 """Path below a folder → kind and hash of what lies there."""
-
 LEFT_OUT = frozenset({"__pycache__", ".DS_Store", ".pytest_cache"})
 """What programs leave behind by being run."""
 
@@ -52,13 +51,13 @@ def hash_entry(entry: os.DirEntry[str]) -> str:
 
 
 def hash_file(file: Path) -> str:
-    """Hash of a file's bytes."""
+    """The SHA-256 of what a file holds."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def hash_values(*parts: object) -> str:
-    """One hash of several values."""
+    """One hash of several values, by their JSON."""
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
 
 

@@ -32,7 +32,7 @@ class HarborLayout(Row, frozen=True):
 
 
 class HarborTask(Row, frozen=True):
-    """What a Harbor folder says."""
+    """What a task folder in Harbor's form says."""
 
     prompt: str
     agent_s: float

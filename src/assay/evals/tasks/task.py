@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Task(Row, frozen=True):
-    """One task, ready to run."""
+    """One task of a suite, ready to run."""
 
     name: str
     folder: Path
@@ -51,7 +51,7 @@ class Task(Row, frozen=True):
 
 
 class Suite(Row, frozen=True):
-    """Tasks that are run together."""
+    """The tasks that are run together, and a hash of them all."""
 
     tasks: tuple[Task, ...]
     sha256: str
@@ -62,7 +62,7 @@ class RubricTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class TaskFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`task.toml`."""
+    """The fields of `task.toml`."""
 
     prompt: str
     timeout_s: float = 900.0
@@ -160,7 +160,7 @@ def hash_task(folder: Path, told: TaskFile) -> str:
 
 
 def load_harbor_task(folder: Path) -> Task:
-    """A task in Harbor's form."""
+    """A task from a folder in Harbor's form."""
     found = harbor.read_harbor_task(folder)
     check = parse_check({"kind": "reward", "name": "tests", "timeout_s": found.verifier_s}, 1, str(folder))
     parts = [hash_files(folder / part) for part in ("tests", "environment")]
