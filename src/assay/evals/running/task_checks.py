@@ -85,14 +85,14 @@ def run_checks(
         aside = tuple(path for path in steers if not checks.is_named(path, keep))
         return run_in_copy(place, left, ShellLine(line=line, timeout_s=timeout_s, aside=aside))
 
-    scene = CheckContext(workspace=clean, changed=list_changes(before, after), turns=turns, run=run)
-    return tuple(run_check(check, scene) for check in task.checks)
+    context = CheckContext(workspace=clean, changed=list_changes(before, after), turns=turns, run=run)
+    return tuple(run_check(check, context) for check in task.checks)
 
 
-def run_check(check: TaskCheck, scene: CheckContext) -> CheckResult:
+def run_check(check: TaskCheck, context: CheckContext) -> CheckResult:
     """One check; a file that can't be read is the agent's, and no pass."""
     try:
-        found = find_kind(check.kind).check(check.spec, scene)
+        found = find_kind(check.kind).check(check.spec, context)
     except (OSError, UnreadableWorkspace, RecursionError) as error:
         return build_result(check, passed=False, detail=str(error)[:TAIL])
     return build_result(check, passed=found.passed, detail=found.detail[:TAIL])
@@ -116,14 +116,14 @@ def run_in_copy(place: CheckPlace, left: Path, asked: ShellLine) -> CommandResul
         copy_tree(place.hidden, tests)
     first, word = hash_files(tests), secrets.token_hex(16)
     hand_over_folder(here, place.sandbox.user)
-    (here / "word").touch(0o600)  # after that: the keeper opens it, what it starts can't
+    (here / "word").touch(0o600)  # after that: the supervisor opens it, what it starts can't
     (here / "word").write_text(f"{word}\n", "utf-8")
     ended = place.supervisors.run_command(build_command(place, here, tests, asked))
     found = CommandResult(
         ended=ended.ended, code=ended.code, output=read_tail(here), is_tampered=hash_files(tests) != first,
         reward=read_reward(reward), proof=read_proof(here, word), aside=asked.aside,
     )  # fmt: skip
-    if ended.ended == "lost" and place.sandbox.kind == "plain":  # only what it ran can have killed its keeper
+    if ended.ended == "lost" and place.sandbox.kind == "plain":  # only what it ran can have killed its supervisor
         found = replace(found, ended="exit", code=-9, output="the process that kept the command was killed")
     remove_tree(here)
     here.mkdir()  # its number stays taken
@@ -131,7 +131,7 @@ def run_in_copy(place: CheckPlace, left: Path, asked: ShellLine) -> CommandResul
 
 
 def build_command(place: CheckPlace, here: Path, tests: Path, asked: ShellLine) -> SupervisedCommand:
-    """A shell line as the keeper starts it: nothing of the workspace on its search path, a home of its own."""
+    """A shell line as the supervisor starts it: nothing of the workspace on its search path, a home of its own."""
     work, home, tmp = here / "workspace", here / "home", here / "tmp"
     is_wrapped = place.sandbox.kind == "bubblewrap"
     inside = (place.task.harbor.workdir if place.task.harbor else INSIDE) if is_wrapped else str(work)

@@ -1,4 +1,4 @@
-"""Starts commands under a keeper, and says how they ended."""
+"""Starts commands under a supervisor, and says how they ended."""
 
 import os
 import signal
@@ -106,7 +106,7 @@ class Supervisors:
 
 
 def kill_marked(marker: str) -> None:
-    """Kill what a command left whose keeper was killed, which only a command outside a sandbox can do."""
+    """Kill what a command left whose supervisor was killed, which only a command outside a sandbox can do."""
     until = time.monotonic() + GRACE_S
     while marker and time.monotonic() < until and (there := find_marked(marker)):
         for pid in there:

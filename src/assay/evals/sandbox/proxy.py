@@ -1,6 +1,6 @@
 """A door for agents without a network: through it they reach their own service, and nothing else.
 
-Outside, a small proxy listens on a Unix socket and connects only to services that are allowed. Inside, `relay` listens
+Outside, a small proxy listens on a Unix socket and connects only to services that are allowed. Inside, `proxy_inside` listens
 on the loopback, which is all there is, and hands connections to that socket; the agent is told of it as its proxy.
 """
 
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from assay.evals.sandbox import proxy_inside
 from assay.evals.sandbox.bubblewrap import Mount
 
-INSIDE, SCRIPT, PORT = "/run/assay/door", "/run/assay/relay.py", 3128
+INSIDE, SCRIPT, PORT = "/run/assay/door", "/run/assay/proxy_inside.py", 3128
 PROXY = f"http://127.0.0.1:{PORT}"
 ENV = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY) | {"NO_PROXY": "", "no_proxy": ""}  # fmt: skip  # noqa: E501
 ADDRESS = re.compile(r"https?://[\w.\[\]:-]+")
@@ -113,7 +113,7 @@ def open_proxy(folder: Path, allowed: tuple[str, ...], user: int | None = None) 
 
 
 def build_proxied_command(argv: Sequence[str]) -> list[str]:
-    """A command with the relay in front of it."""
+    """A command with `proxy_inside` in front of it."""
     return [sys.executable, "-I", "-S", SCRIPT, INSIDE, str(PORT), *argv]
 
 

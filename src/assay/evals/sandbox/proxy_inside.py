@@ -1,6 +1,6 @@
 """Runs a command with a way out: what connects to a port of the loopback is handed to a Unix socket.
 
-A program of its own, with no imports of ours: it runs inside the sandbox, `relay.py SOCKET PORT COMMAND…`.
+A program of its own, with no imports of ours: it runs inside the sandbox, `proxy_inside.py SOCKET PORT COMMAND…`.
 """
 
 import contextlib
