@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import assay
-from assay.cli.eval_promote import app
+from assay.cli.eval import app
 from assay.errors import AssayError, BadInput
 from assay.evals.promoting import mine
 from assay.evals.promoting.mine import TEST_PATH, TestFile

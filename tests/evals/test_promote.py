@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from assay.cli.eval_promote import app
+from assay.cli.eval import app
 from assay.cli.program import app as whole
 from assay.errors import AssayError, BadInput
 from assay.evals.deciding.seal import seal_comparison

@@ -148,7 +148,7 @@ RULES: dict[str, Rule] = {
         {
             "testing": "what a test makes up",
             "files.py": "reports (-o), runs, and pulled sessions, each whole or not at all",
-            "cli/evaluating.py": "a .gitignore beside the runs",
+            "cli/eval_run.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/running/evaluation",
             "cli/program.py": "the null device",
             "stores": "the store, for its owner alone",

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
-from assay.cli.options import AsJson, StorePath
-from assay.cli.output import let_pipe_close
+from assay.cli.options import AsJson, StorePath, options
+from assay.cli.output import let_pipe_close, print_json
 from assay.cli.settings import load_last_config
-from assay.evals.promoting import mine as mining
-from assay.evals.promoting.promote import Body, PromoteRequest, Promotion
-from assay.evals.promoting.promote import promote_candidate as promoted
-from assay.evals.running import recorded_run
+from assay.evals.promoting.mine import MineRequest, mine_session
+from assay.evals.promoting.promote import PromoteRequest, Promotion, promote_candidate
 from assay.evals.running.evaluation import build_evaluation
+from assay.evals.running.recorded_run import load_run
 from assay.reports.evaluation_files import render_markdown
 from assay.reports.safe import encoded, safe
 from assay.stores import open_existing_store, pick_store_url
@@ -24,7 +24,6 @@ from assay.types.evals import Comparison
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
 MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that has ended.", readable=False)]
 Target = Annotated[
     Path | None,
@@ -37,8 +36,10 @@ Candidate = Annotated[
     str, typer.Option("--candidate", metavar="CONFIG", help="Where the candidate lies now, should it not be found.")
 ]
 Meant = Annotated[bool, typer.Option("--yes", help="Do it; without this, only say what would be done.")]
-Id = Annotated[str, typer.Argument(metavar="SESSION", help="Id of a session that did not land, or how it begins.")]
-Worked = Annotated[
+SessionId = Annotated[
+    str, typer.Argument(metavar="SESSION", help="Id of a session that did not land, or how it begins.")
+]
+SessionRepo = Annotated[
     Path | None,
     typer.Option("--repo", metavar="DIR", help="Repository it worked in; else the one of its folder.", readable=False),
 ]
@@ -48,68 +49,73 @@ Fix = Annotated[
 ]
 
 
-@app.command("promote", epilog=PROMOTE_EXAMPLE)
-def promote(
-    run: RunFolder,
-    repo: Target = None,
-    branch: Branch = "",
-    candidate: Candidate = "",
-    yes: Meant = False,
-    as_json: AsJson = False,
-) -> None:
+class PromoteOptions(Struct, frozen=True, kw_only=True):
+    """What `assay eval promote` takes."""
+
+    run: RunFolder
+    repo: Target = None
+    branch: Branch = ""
+    candidate: Candidate = ""
+    yes: Meant = False
+    as_json: AsJson = False
+
+
+class MineOptions(Struct, frozen=True, kw_only=True):
+    """What `assay eval mine` takes."""
+
+    session: SessionId
+    repo: SessionRepo = None
+    into: Into = Path("tasks")
+    fix: Fix = ""
+    as_json: AsJson = False
+    store: StorePath = None
+
+
+@options(PromoteOptions)
+def promote_run(given: PromoteOptions) -> None:
     """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes."""
-    wish = PromoteRequest(
-        run=run, repository=(repo or Path()).absolute(), branch=branch, candidate=candidate, is_meant=yes,
-        is_named=repo is not None,
+    request = PromoteRequest(
+        run=given.run, repository=(given.repo or Path()).absolute(), branch=given.branch, candidate=given.candidate,
+        is_meant=given.yes, is_named=given.repo is not None,
     )  # fmt: skip
-    found = promoted(wish, body_of(run))
-    let_pipe_close()
-    if as_json:
-        sys.stdout.buffer.write(encoded(found) + b"\n")
+
+    def render_body(comparison: Comparison) -> str:
+        return render_markdown(build_evaluation(comparison, load_run(given.run))).decode()
+
+    promotion = promote_candidate(request, render_body)
+    if given.as_json:
+        print_json(encoded(promotion))
     else:
-        sys.stdout.write(safe(told(found)) + "\n")
+        print_lines(describe_promotion(promotion))
 
 
-@app.command("mine", epilog=MINE_EXAMPLE)
-def mine(
-    session: Id,
-    repo: Worked = None,
-    into: Into = Path("tasks"),
-    fix: Fix = "",
-    as_json: AsJson = False,
-    store: StorePath = None,
-) -> None:
+@options(MineOptions)
+def mine_task(given: MineOptions) -> None:
     """Turn a session that did not land into a task to fill in: prompt, repository, checks from the later fix."""
-    wish = mining.MineRequest(session=session, into=into, repository=repo, fix=fix)
-    config = load_last_config(rework_repos=[repo] if repo else None, store=store)
-    url = pick_store_url(config.store, os.environ)
-    with closing(open_existing_store(url)) as there:
-        found = mining.mine_session(there, config, wish)
-    let_pipe_close()
-    if as_json:
-        sys.stdout.buffer.write(encoded(found) + b"\n")
+    config = load_last_config(rework_repos=[given.repo] if given.repo else None, store=given.store)
+    request = MineRequest(session=given.session, into=given.into, repository=given.repo, fix=given.fix)
+    with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
+        task = mine_session(store, config, request)
+    if given.as_json:
+        print_json(encoded(task))
         return
-    lines = [found.folder, f"  begins at {found.ref[:12]}: {found.ref_by}", *(f"  to do: {one}" for one in found.says)]
-    sys.stdout.write(safe("\n".join([*lines, f"  then: assay eval check {found.folder}"])) + "\n")
+    lines = [task.folder, f"  begins at {task.ref[:12]}: {task.ref_by}", *(f"  to do: {line}" for line in task.says)]
+    print_lines("\n".join([*lines, f"  then: assay eval check {task.folder}"]))
 
 
-def body_of(run: Path) -> Body:
-    """The comparison as Markdown, with what the run tells of itself."""
-
-    def body(comparison: Comparison) -> str:
-        return render_markdown(build_evaluation(comparison, recorded_run.load_run(run))).decode()
-
-    return body
+def print_lines(text: str) -> None:
+    let_pipe_close()
+    sys.stdout.write(safe(text) + "\n")
 
 
-def told(found: Promotion) -> str:
+def describe_promotion(promotion: Promotion) -> str:
     """What was done, or would be, in lines."""
     doing = {"planned": "would promote", "opened": "promoted"}
     lines = [
-        f"{doing.get(found.state, found.state)}: {found.title}",
-        f"  branch {found.branch} from {found.base} {found.base_commit[:12]}",
+        f"{doing.get(promotion.state, promotion.state)}: {promotion.title}",
+        f"  branch {promotion.branch} from {promotion.base} {promotion.base_commit[:12]}",
     ]
-    lines += [f"  {one.kind:8} {one.path}" for one in found.files]
-    lines += [f"  {found.url}"] if found.url else []
-    lines += [f"  {one}" for one in found.says]
-    return "\n".join([*lines, "", found.body] if found.state == "planned" else lines)
+    lines += [f"  {change.kind:8} {change.path}" for change in promotion.files]
+    lines += [f"  {promotion.url}"] if promotion.url else []
+    lines += [f"  {line}" for line in promotion.says]
+    return "\n".join([*lines, "", promotion.body] if promotion.state == "planned" else lines)

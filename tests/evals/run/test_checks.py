@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.evals.checks import CheckContext, CommandResult, find_kind, parse_check
 from assay.evals.checks.diff_within import compile_pattern
-from assay.evals.checks.json_value import same
+from assay.evals.checks.json_value import is_same
 from assay.evals.checks.reward import parse_rewards
 from assay.evals.sandbox.workspace import copy_tree, hash_entries, list_changes, make_clean_copy, render_diff
 from assay.types import Call, Turn
@@ -144,7 +144,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_a_value_is_the_same_after_a_way_through_json(value):
-    assert same(json.loads(json.dumps(value)), value)
+    assert is_same(json.loads(json.dumps(value)), value)
 
 
 @given(st.text(alphabet="ab/.*?[", max_size=12), st.text(alphabet="ab/.", max_size=12))

@@ -1,7 +1,7 @@
 """A door for agents without a network: through it they reach their own service, and nothing else.
 
-Outside, a small proxy listens on a Unix socket and connects only to services that are allowed. Inside, `proxy_inside` listens
-on the loopback, which is all there is, and hands connections to that socket; the agent is told of it as its proxy.
+Outside, a small proxy listens on a Unix socket and connects only to services that are allowed. Inside, `proxy_inside`
+listens on the loopback, which is all there is, and hands connections to that socket; the agent knows it as its proxy.
 """
 
 import os

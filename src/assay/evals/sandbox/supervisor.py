@@ -1,9 +1,9 @@
 """Keeps one command: starts it, waits, and leaves nothing of it running. A program of its own, with no imports of ours.
 
 It is told what to do by one JSON line on its standard input and answers with one on its standard output. When its
-input ends, whoever started it is gone, and so is the command. All that the command starts stays below the supervisor, even
-what detached itself: on Linux the supervisor adopts orphans (`PR_SET_CHILD_SUBREAPER`). Elsewhere a process that left both
-its parent and its group gets away.
+input ends, whoever started it is gone, and so is the command. All that the command starts stays below the supervisor,
+even what detached itself: on Linux the supervisor adopts orphans (`PR_SET_CHILD_SUBREAPER`). Elsewhere a process that
+left both its parent and its group gets away.
 """
 
 import contextlib

@@ -1,0 +1,261 @@
+"""`assay eval run`: from its options to an evaluation; everything is checked before anything is spent."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from assay.cli.consent import YES, ask_person
+from assay.cli.options import (
+    AsJson,
+    Judge,
+    ModelName,
+    ModelUrl,
+    Setting,
+    StorePath,
+    Yes,
+    check_word,
+    read_overrides,
+)
+from assay.cli.progress import ProgressBar
+from assay.cli.settings import load_config as load_score_config
+from assay.cli.settings import load_settings
+from assay.errors import BadInput
+from assay.evals.deciding import planner, sequential
+from assay.evals.deciding.compare import build_thresholds
+from assay.evals.running.evaluation import EvaluationResult, build_design, count_attempts, run_evaluation
+from assay.evals.running.judge import NOBODY, RubricJudge
+from assay.evals.running.plan import RunOptions, RunProgress, RunRequest, build_plan
+from assay.evals.running.recorded_run import Decisions, pin_decisions
+from assay.evals.running.run_folder import find_run_folder
+from assay.evals.tasks.config import AgentConfig, load_config
+from assay.evals.tasks.task import Suite, load_suite
+from assay.pipeline.models import needs_model
+from assay.pipeline.quality import pick_quality_model
+from assay.reports.safe import many, one_line, safe
+from assay.types.evals import Arm, Rule
+
+ROOT, REPEATS = Path(".assay/runs"), 3
+THRESHOLDS = "Thresholds, which a report names where they are not the usual ones"
+SIDE = "a folder with a config.toml, REF:PATH for one at a git ref, or a bare git REF."
+
+Tasks = Annotated[
+    Path,
+    typer.Option("--tasks", metavar="DIR", help="Folder of tasks, each a folder with a task.toml.", readable=False),
+]
+Baseline = Annotated[str, typer.Option("--baseline", metavar="CONFIG", help=f"What there is: {SIDE}")]
+Candidate = Annotated[str, typer.Option("--candidate", metavar="CONFIG", help=f"What may replace it: {SIDE}")]
+Repeats = Annotated[
+    int | None,
+    typer.Option("--repeats", metavar="N", min=1, help="Trials of each task and side; 3, or 1 with --rule seed."),
+]
+TrialsAtOnce = Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at once.")]
+RunCost = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="Begin no trial that would probably take the run beyond it."),
+]
+Sequential = Annotated[
+    bool, typer.Option("--sequential", help="Look after every 2 repeats, at most 10, and stop when it is decided.")
+]
+RuleName = Annotated[
+    str | None,
+    typer.Option("--rule", metavar="seed|tested", help="`tested` is a test; `seed` goes by one run per side."),
+]
+Want = Annotated[
+    float | None,
+    typer.Option("--want", metavar="POINTS", help="Gain you hope to prove; refused where the suite can't show it."),
+]
+AttemptNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--attempt",
+        metavar="N",
+        min=1,
+        help="Which attempt on this baseline it is: 2 for the second; else runs beside it count.",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Folder of the run; else one below .assay/runs.", readable=False),
+]
+Outputs = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .md, .html or .junit.xml; any number.",
+        readable=False,
+    ),
+]  # fmt: skip
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        "--eval-alpha", metavar="P", help="Rule tested: how often luck may pass for a gain; 0.01.",
+        rich_help_panel=THRESHOLDS,
+    ),
+    Setting("eval_alpha"),
+]  # fmt: skip
+MinGain = Annotated[
+    float | None,
+    typer.Option(
+        "--eval-min-gain", metavar="GAIN", help="Rule tested: the least gain; 0.02.", rich_help_panel=THRESHOLDS
+    ),
+    Setting("eval_min_gain"),
+]
+NetGain = Annotated[
+    float | None,
+    typer.Option(
+        "--eval-min-composite-gain", metavar="GAIN", help="Rule seed: the net gain must exceed it; 0.01.",
+        rich_help_panel=THRESHOLDS,
+    ),
+    Setting("eval_min_composite_gain"),
+]  # fmt: skip
+Drop = Annotated[
+    float | None,
+    typer.Option(
+        "--eval-regression-composite-drop", metavar="DROP", help="Rule seed: a larger drop of a task is one; 0.05.",
+        rich_help_panel=THRESHOLDS,
+    ),
+    Setting("eval_regression_composite_drop"),
+]  # fmt: skip
+ObjectiveDrop = Annotated[
+    bool | None,
+    typer.Option(
+        "--eval-objective-drop-is-regression/--no-eval-objective-drop-is-regression",
+        help="Rule seed: whether fewer checks passed on a task are a regression; yes.",
+        rich_help_panel=THRESHOLDS,
+    ),
+    Setting("eval_objective_drop_is_regression"),
+]
+
+
+class EvalRunRequest(Struct, frozen=True, kw_only=True):
+    """What `assay eval run` takes."""
+
+    tasks: Tasks
+    baseline: Baseline
+    candidate: Candidate
+    repeats: Repeats = None
+    jobs: TrialsAtOnce = 1
+    max_cost: RunCost = None
+    sequential: Sequential = False
+    rule: RuleName = None
+    want: Want = None
+    attempt: AttemptNumber = None
+    out: Out = None
+    judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    yes: Yes = False
+    store: StorePath = None
+    eval_alpha: Alpha = None
+    eval_min_gain: MinGain = None
+    eval_min_composite_gain: NetGain = None
+    eval_regression_composite_drop: Drop = None
+    eval_objective_drop_is_regression: ObjectiveDrop = None
+    as_json: AsJson = False
+    output: Outputs = None
+
+
+def run_request(request: EvalRunRequest) -> EvaluationResult:
+    """Run the evaluation that is asked for, or go on with it."""
+    rule, repeats = pick_rule(request)
+    overrides = {name: value for name, value in read_overrides(request).items() if name.startswith("eval_")}
+    thresholds = build_thresholds(load_settings(**overrides).eval)
+    suite = load_suite(request.tasks)
+    root = request.out or ROOT
+    arms: dict[Arm, AgentConfig] = {
+        "baseline": load_config(request.baseline, root / "configs"),
+        "candidate": load_config(request.candidate, root / "configs"),
+    }
+    folder = request.out or find_run_folder(ROOT, suite.sha256, arms["baseline"].sha256, arms["candidate"].sha256)
+    attempt = request.attempt or count_attempts(folder, suite, arms)
+    with open_judge(request, suite) as judge, open_progress() as report:
+        is_judged = judge is not None
+        says = promise_gain(suite, repeats, attempt, request.want, is_judged=is_judged) if rule == "tested" else ()
+        design = build_design(suite, repeats, attempt, is_sequential=request.sequential)
+        decisions = Decisions(rule=rule, design=design, thresholds=thresholds, judge=judge.name if judge else NOBODY)
+        plan = build_plan(
+            RunRequest(
+                suite=suite, arms=arms, folder=folder, env=os.environ, pins=pin_decisions(decisions), report=report,
+                judge=judge, options=RunOptions(jobs=request.jobs, max_cost=request.max_cost),
+            )
+        )  # fmt: skip
+        if request.out is None:
+            hide_from_git(ROOT)
+        return run_evaluation(plan, decisions, says)
+
+
+def pick_rule(request: EvalRunRequest) -> tuple[Rule, int]:
+    """The rule and the repeats, as they were asked for or follow from each other."""
+    named = check_word(request.rule, ("seed", "tested"), "--rule")
+    if request.sequential:
+        if named == "seed" or request.repeats not in (None, sequential.CAP):
+            raise BadInput(f"--sequential goes by rule tested, up to {sequential.CAP} repeats; leave --repeats out")
+        return "tested", sequential.CAP
+    repeats = request.repeats or (1 if named == "seed" else REPEATS)
+    if named == "seed" and repeats > 1:
+        raise BadInput(f"--rule seed goes by one run per side; for {repeats} repeats take --rule tested")
+    return ("seed" if named == "seed" or (named is None and repeats == 1) else "tested"), repeats
+
+
+@contextmanager
+def open_judge(request: EvalRunRequest, suite: Suite) -> Iterator[RubricJudge | None]:
+    """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
+    config = pick_quality_model(load_score_config(**read_overrides(request)))
+    rubrics = sum(bool(task.rubric) for task in suite.tasks)
+    if not rubrics or not needs_model(config):
+        yield None
+        return
+    ask_consent(request, f"{config.judge} is asked once for each trial of {many(rubrics, 'task')} with a rubric")
+    judge = RubricJudge(config, os.environ)
+    try:
+        yield judge
+    finally:
+        judge.close()
+
+
+def ask_consent(request: EvalRunRequest, what: str) -> None:
+    """Go on, or raise: a terminal is asked, a pipe must have said `--yes`."""
+    if request.yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise BadInput(f"{what}; nothing was sent. Add --yes to go on, or --judge offline to leave rubrics unjudged")
+    if ask_person(f"{what}. Go on? [y/N] ").strip().lower() not in YES:
+        raise BadInput("nothing was sent; --judge offline leaves rubrics unjudged")
+
+
+def promise_gain(suite: Suite, repeats: int, attempt: int, want: float | None, *, is_judged: bool) -> tuple[str, ...]:
+    """What a suite can prove, in sentences; a wanted gain that it can't show is refused."""
+    plan = planner.plan_suite(len(suite.tasks), repeats, want, is_judged=is_judged, attempt=attempt)
+    if want is not None and not plan.is_decidable:
+        raise BadInput("; ".join(plan.says))
+    if sys.stderr.isatty() or not plan.is_decidable:
+        for line in planner.describe_plan(plan) if sys.stderr.isatty() else plan.says:
+            print(f"assay: {safe(line)}", file=sys.stderr)
+    return planner.describe_plan(plan)
+
+
+def hide_from_git(root: Path) -> None:
+    """Put a `.gitignore` beside runs, which are not for committing."""
+    root.mkdir(parents=True, exist_ok=True)
+    if not os.path.lexists(root / ".gitignore"):
+        (root / ".gitignore").write_text("*\n", "utf-8")
+
+
+@contextmanager
+def open_progress() -> Iterator[Callable[[RunProgress], None]]:
+    """A bar of trials on a terminal; nothing in a pipe."""
+    with ProgressBar("trials", "items") as bar:
+
+        def report(at: RunProgress) -> None:
+            slot = at.slot
+            name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
+            if at.event == "failed":
+                bar.say(f"{name}: {one_line(at.why, 200)}; not the agent's failure")
+            bar.show(at.done, at.planned, f"USD {at.usd:.2f}  {name}")
+
+        yield report
