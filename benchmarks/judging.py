@@ -68,19 +68,19 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
     config = Config(judge="anthropic", timezone="UTC", model=Model(name=MODEL))
     with closing(open_store(f"sqlite:///{scratch / 's.db'}")) as store:
         changes = scan(store, find_files([corpus]), count_cores(), lambda *_: None)
-        asker = ModelClient(store, config, connect_without_key(config, {}), AskOptions(only_kept=True))
-        with closing(asker), open_run(store, config, changes.roots, models=ModelAccess(asker=asker)) as run:
-            wanted = [(one.about, measure_question(one.question)) for one in run.rehearsed()]
+        client = ModelClient(store, config, connect_without_key(config, {}), AskOptions(only_kept=True))
+        with closing(client), open_run(store, config, changes.roots, models=ModelAccess(client=client)) as run:
+            wanted = [(one.about, measure_question(one.question)) for one in run.list_questions()]
         streams = store.transcripts.count_streams(changes.roots, "", "", "")
-    if asker.price is None:
+    if client.price is None:
         sys.exit(f"{MODEL} is in no price list")
     seen: set[str] = set()
     found = []
     for about, one in wanted:
-        usage = estimate_usage(one, asker.model.caches_from, one.of in seen)
+        usage = estimate_usage(one, client.model.caches_from, one.of in seen)
         found.append(Put(about, one, usage, estimate_usage(one, None, is_warm=False)))
         seen.add(one.of)
-    return found, asker.price, streams
+    return found, client.price, streams
 
 
 def tokens(usage: Usage) -> int:

@@ -60,8 +60,8 @@ class Place:
             closing(open_models(self.store, config, {}, KEPT)) as found,
             open_run(self.store, config, changes.roots, selection=Selection(**choice), jobs=1, models=found) as run,
         ):
-            wanted = list(run.rehearsed())
-            known = found.asker.known([one.question.key for one in wanted])
+            wanted = list(run.list_questions())
+            known = found.client.load_answers([one.question.key for one in wanted])
             return [one for one in wanted if one.question.key not in known]
 
     def calls(self) -> list[tuple[Any, ...]]:
@@ -537,7 +537,7 @@ def test_what_is_estimated_is_what_is_asked(place: Place):
         config = place.config(service, model={"votes": 2})
         wanted = place.wanted(config)
         with closing(open_models(place.store, config, {}, KEPT)) as found:
-            before = found.asker.estimate([measure_question(one.question) for one in wanted])
+            before = found.client.estimate([measure_question(one.question) for one in wanted])
         spent = place.score(config).judge.spending
     assert before.questions == spent.calls == len({one.question.key for one in wanted})
     assert before.input == pytest.approx(spent.input, rel=0.25)
@@ -567,12 +567,12 @@ def test_a_model_that_thinks_is_given_room_for_it_in_the_limit(place: Place):
     with ModelServer(agreeable) as service:
         config = place.config(service, judge="openai", model={"name": "gpt-5-mini", "max_cost": 1.0})
         found = open_models(place.store, config, {})
-    assert isinstance(found.asker, ModelClient)
+    assert isinstance(found.client, ModelClient)
     question = next(iter(judged_questions(place, service)))
-    found.asker.model.limit = "max_completion_tokens"
-    allowed = found.asker.model.build_body(question)["max_completion_tokens"]
-    cost = found.asker.price
-    assert found.asker.purse.dearest(question, cost) >= allowed * cost.output / 1_000_000
+    found.client.model.limit = "max_completion_tokens"
+    allowed = found.client.model.build_body(question)["max_completion_tokens"]
+    cost = found.client.price
+    assert found.client.purse.dearest(question, cost) >= allowed * cost.output / 1_000_000
     found.close()
 
 

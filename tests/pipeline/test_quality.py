@@ -241,14 +241,14 @@ def test_sessions_are_asked_about_in_portions(store: Store, monkeypatch: pytest.
     with ModelServer(answering()) as service:
         config = settings(service.url)
         with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
-            assert whom.asker
-            answers = whom.asker.answers
+            assert whom.client
+            answers = whom.client.ask_questions
 
             def counting(questions: Sequence[Question]) -> Any:
                 held.append(len(questions))
                 return answers(questions)
 
-            monkeypatch.setattr(whom.asker, "answers", counting)
+            monkeypatch.setattr(whom.client, "ask_questions", counting)
             found = judge_quality(some, PROFILE, config, whom)
     assert held == [PORTION, PORTION, 3]
     assert [one.session for one in found] == [one.session.id for one in some]
@@ -275,7 +275,7 @@ def test_the_offline_judge_does_what_money_does_not_reach(store: Store) -> None:
 
 
 def test_without_a_way_to_the_model_the_desk_says_why(store: Store) -> None:
-    (found,) = judge_quality([subject()], PROFILE, Config(), ModelAccess(instead="no key"))
+    (found,) = judge_quality([subject()], PROFILE, Config(), ModelAccess(unavailable="no key"))
     assert (found.judge, found.fallback) == ("offline", "no key")
 
 
@@ -393,9 +393,9 @@ def test_a_count_is_kept_so_that_the_next_run_asks_the_same(store: Store) -> Non
         (first,) = told(store, config, [one])
         before = len(service.requests)
         with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"})) as whom:
-            assert whom.asker
+            assert whom.client
             keys = [question.key for question in list_questions([one], PROFILE, config, whom)]
-            assert set(whom.asker.known(keys)) == set(keys)
+            assert set(whom.client.load_answers(keys)) == set(keys)
         assert told(store, config, [one]) == [first]
         assert len(service.requests) == before
 

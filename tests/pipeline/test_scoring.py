@@ -200,7 +200,7 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
     write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "ply", "Now weave"))
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
-    corrected = store.scored.correct
+    corrected = store.corrections.save_correction
     turn = corrections.turn_id(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
     corrected(corrections.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
     assert score(store, tmp_path / "in").judged == 2

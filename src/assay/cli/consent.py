@@ -65,11 +65,11 @@ def open_allowed_models(
             open_models(store, config, os.environ, manner) if consent else open_kept_answers(store, config, os.environ)
         )
         try:
-            if found.instead:
-                print(f"assay: {safe(found.instead)}; the offline judge judges instead", file=sys.stderr)
-            if found.asker and consent:
+            if found.unavailable:
+                print(f"assay: {safe(found.unavailable)}; the offline judge judges instead", file=sys.stderr)
+            if found.client and consent:
                 check_consent(
-                    found.asker.estimate([measure_question(one) for one in list_questions(found)]), config, consent
+                    found.client.estimate([measure_question(one) for one in list_questions(found)]), config, consent
                 )
             yield found
         finally:

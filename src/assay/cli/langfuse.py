@@ -305,8 +305,8 @@ def judge_qualities(
 ) -> list[Quality]:
     """The quality of each session; without consent no model is asked, and what it would be asked is told."""
     with open_allowed_models(store, config, consent, lambda desk: list_questions(some, scale, config, desk)) as desk:
-        if desk.asker and consent is None:
-            found = desk.asker.estimate([measure_question(one) for one in list_questions(some, scale, config, desk)])
+        if desk.client and consent is None:
+            found = desk.client.estimate([measure_question(one) for one in list_questions(some, scale, config, desk)])
             if found.questions:
                 print(
                     f"assay: this would ask {safe(describe_estimate(found))}; values are not known before",

@@ -102,13 +102,13 @@ def score_transcripts(
 
     def list_questions(desk: ModelAccess) -> Iterator[Question]:
         with open_one(models=desk) as run:
-            yield from (one.question for one in run.rehearsed())
+            yield from (one.question for one in run.list_questions())
 
     with (
         open_allowed_models(transcripts.store, config, consent, list_questions) as models,
         ProgressBar("judging") as bar,
     ):
-        watch = ignore_progress if models.asker else bar.show
+        watch = ignore_progress if models.client else bar.show
         with open_one(models=models) as run:
             report = score_run(run, transcripts.changes.unreadable, watch, remembers=remembers).report
     if remembers:

@@ -66,8 +66,8 @@ def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool) -> 
     """Print the session or stream of a store whose id begins so."""
     with open_run(store, config) as run:
         with ProgressBar("judging") as bar:
-            run.bring_up_to_date(bar.show)
-        linked = run.linked()
+            run.judge_streams(bar.show)
+        linked = run.link_all()
         found = find_by_id(Candidates(linked=linked, streams=find_streams(store, prefix, run)), prefix, run)
         if isinstance(found, Summary):
             print_stream(store, config, found, list_sessions_in(run, found, linked), as_json=as_json)
@@ -80,7 +80,7 @@ def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
     with closing(Pool(1)) as pool:
         establish_facts(store, pool, None, prefix)
     return [
-        privacy.redact_summary(one, run.terms.reading) for one in store.transcripts.list_streams(None, prefix=prefix)
+        privacy.redact_summary(one, run.terms.privacy) for one in store.transcripts.list_streams(None, prefix=prefix)
     ]
 
 
@@ -103,8 +103,8 @@ def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Sum
             f"no session or stream begins with {one_line(prefix, 60)!r}; `assay sessions` and `assay streams` list them"
         )
     if len(exact) + len(streams) > 1:
-        raise build_ambiguity_error(prefix, run.followed(exact[:MOST], there.linked)[0], streams, len(exact))
-    return streams[0] if streams else run.followed(exact, there.linked)[0][0]
+        raise build_ambiguity_error(prefix, run.follow_sessions(exact[:MOST], there.linked)[0], streams, len(exact))
+    return streams[0] if streams else run.follow_sessions(exact, there.linked)[0][0]
 
 
 def build_ambiguity_error(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
@@ -120,7 +120,7 @@ def list_sessions_in(run: ScoringRun, stream: Summary, linked: Sequence[Linked])
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
     there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
-    return [update_crushed(one) for one in run.followed(there, linked)[0]]
+    return [update_crushed(one) for one in run.follow_sessions(there, linked)[0]]
 
 
 def update_crushed(session: Session) -> Session:

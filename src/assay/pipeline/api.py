@@ -73,14 +73,14 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Selection, jobs: 
         closing(open_models(found.store, config, os.environ, AskOptions(only_kept=not may_ask))) as models,
         open_run(found.store, config, found.changes.roots, selection=choice, jobs=jobs, models=models) as run,
     ):
-        if models.asker and not may_ask:
-            refuse_asking(models.asker, (one.question for one in run.rehearsed()))
+        if models.client and not may_ask:
+            refuse_asking(models.client, (one.question for one in run.list_questions()))
         return score_run(run, found.changes.unreadable).report
 
 
-def refuse_asking(asker: ModelClient, questions: Iterable[Question]) -> None:
+def refuse_asking(client: ModelClient, questions: Iterable[Question]) -> None:
     """Say what would be asked, where anything would be."""
-    found = asker.estimate([measure_question(one) for one in questions])
+    found = client.estimate([measure_question(one) for one in questions])
     if found.questions:
         raise BadInput(
             f"this would ask {found.model} at {found.where} {found.questions} questions, about {found.input} tokens; "
@@ -148,6 +148,6 @@ def find_subject(store: Store, config: Config, id: str) -> judging.Subject:
 def judge_subject(store: Store, subject: judging.Subject, profile: Profile, config: Config, may_ask: bool) -> Quality:
     """What the judge that is set says, a model only where it may be asked."""
     with closing(open_models(store, config, os.environ, AskOptions(only_kept=not may_ask))) as asked:
-        if asked.asker and not may_ask:
-            refuse_asking(asked.asker, judging.list_questions([subject], profile, config, asked))
+        if asked.client and not may_ask:
+            refuse_asking(asked.client, judging.list_questions([subject], profile, config, asked))
         return judging.judge_quality([subject], profile, config, asked)[0]

@@ -30,16 +30,16 @@ def list_egress(
     store: Store, roots: Sequence[str], config: Config, jobs: int, model: Backend, choice: Selection
 ) -> tuple[Estimate, list[EgressRequest]]:
     """What a run would ask of a model."""
-    asker = ModelClient(store, config, model, AskOptions(only_kept=True))
+    client = ModelClient(store, config, model, AskOptions(only_kept=True))
     try:
-        with open_run(store, config, roots, selection=choice, jobs=jobs, models=ModelAccess(asker=asker)) as run:
-            wanted = list(run.rehearsed())
-        known = set(asker.known([one.question.key for one in wanted]))
-        return asker.estimate([measure_question(one.question) for one in wanted]), list(
+        with open_run(store, config, roots, selection=choice, jobs=jobs, models=ModelAccess(client=client)) as run:
+            wanted = list(run.list_questions())
+        known = set(client.load_answers([one.question.key for one in wanted]))
+        return client.estimate([measure_question(one.question) for one in wanted]), list(
             list_leaving(wanted, model, known)
         )
     finally:
-        asker.close()
+        client.close()
 
 
 def list_leaving(wanted: Sequence[PendingQuestion], model: Backend, known: set[str]) -> Iterator[EgressRequest]:

@@ -62,18 +62,18 @@ class RunTerms(Struct, frozen=True, kw_only=True):
     """What holds for a whole run."""
 
     judge: str
-    asks: JudgeModel | None
+    model: JudgeModel | None
     """`None`: the judge asks no model."""
-    reading: privacy.PrivacyRules
-    rules: Boundaries
+    privacy: privacy.PrivacyRules
+    boundaries: Boundaries
     splits: frozenset[str]
-    judging: str
+    judging_version: str
     """Version of all that decides what is judged of given turns."""
-    cutting: str
+    cutting_version: str
     """Version of all that decides where a stream is cut, and of `judging`."""
 
     def versions(self) -> dict[str, str]:
-        return self.asks.versions() if self.asks else find_judge(self.judge).versions()
+        return self.model.versions() if self.model else find_judge(self.judge).versions()
 
 
 def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: JudgeModel | None = None) -> RunTerms:
@@ -87,12 +87,12 @@ def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: Jud
     cutting = hash_values(judging, config.boundaries.commit)
     return RunTerms(
         judge=name,
-        asks=asks,
-        reading=rules,
-        rules=config.boundaries,
+        model=asks,
+        privacy=rules,
+        boundaries=config.boundaries,
         splits=splits,
-        judging=judging,
-        cutting=cutting,
+        judging_version=judging,
+        cutting_version=cutting,
     )
 
 
@@ -146,16 +146,16 @@ class StreamJudge:
         self.wanted: list[PendingQuestion] = []
         self.is_open = any(one.trouble and one.trouble not in FINAL for one in told.answers.values())
         """Something was not answered that may be answered another time."""
-        self.asks = self.seated()
+        self.by_model = self.pick_model_judge()
 
-    def seated(self) -> model_judge.ModelJudge | None:
+    def pick_model_judge(self) -> model_judge.ModelJudge | None:
         """The judge that asks a model, where one may be asked."""
-        asks = self.terms.asks
+        asks = self.terms.model
         if asks is None:
             return None
         name = self.read.owner.tenant
         if why := explain_forbidden(
-            find_named_tenant(self.terms.reading.tenants, name), name, asks.backend, asks.model
+            find_named_tenant(self.terms.privacy.tenants, name), name, asks.backend, asks.model
         ):
             self.fallback = why
             return None
@@ -169,56 +169,60 @@ class StreamJudge:
         )
 
     @property
-    def other(self) -> Judge:
+    def own_judge(self) -> Judge:
         """The judge that asks nobody."""
-        return find_judge(OFFLINE if self.terms.asks else self.terms.judge)
+        return find_judge(OFFLINE if self.terms.model else self.terms.judge)
 
     @property
-    def stands_in(self) -> bool:
+    def falls_back(self) -> bool:
         """What is not answered is left to the offline judge."""
         return bool(self.fallback) and not self.told.guesses
 
-    def note(self, about: str) -> bool:
+    def take_questions(self, about: str) -> bool:
         """Take over what the judge wants to know; whether that is anything."""
         known = {one.question.key for one in self.wanted}
-        new = [one for one in (self.asks.wanted if self.asks else ()) if one.key not in known]
+        new = [one for one in (self.by_model.wanted if self.by_model else ()) if one.key not in known]
         project = self.read.stream.about.cwd
         self.wanted += [PendingQuestion(about=about, project=project, question=one) for one in new]
         return bool(new)
 
-    def gaps(self, stream: Stream) -> tuple[Gap, ...]:
+    def find_gaps(self, stream: Stream) -> tuple[Gap, ...]:
         """Where topics shift."""
         asking = JudgeTroubles()
-        by = self.asks or self.other
+        by = self.by_model or self.own_judge
         found = asking.ask(lambda: by.topic(stream), NO_GAPS)
-        if self.note(stream.id) and self.stands_in:
+        if self.take_questions(stream.id) and self.falls_back:
             self.is_open = True
-            return self.other.topic(stream)
-        self.is_open |= bool(asking.troubles) and self.asks is None
+            return self.own_judge.topic(stream)
+        self.is_open |= bool(asking.troubles) and self.by_model is None
         return found
 
-    def judge(
+    def judge_session(
         self, about: str, turns: Sequence[Turn], after: Prompt | None, owner: WordOwner
     ) -> tuple[SessionJudgement, bool]:
-        """What is judged of some turns, whose they are, and whether that is settled."""
-        found, is_settled = (leave_unjudged(turns), True) if owner.withheld else self.judged(about, turns, after)
+        """What is judged of some turns, with whose they are, and whether that is settled."""
+        if owner.withheld:
+            found, is_settled = leave_unjudged(turns), True
+        elif self.by_model is None or not substance.fact(turns).substance:
+            found, is_settled = self.judge_offline(turns, after)
+        else:
+            found, is_settled = self.judge_by_model(self.by_model, about, turns, after)
         return replace(found, tenant=owner.tenant), is_settled
 
-    def judged(self, about: str, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
-        """What is judged of some turns, and whether that is settled; what is trivial asks no model."""
-        if self.asks is None or not substance.fact(turns).substance:
-            return self.judged_here(turns, after)
-        asking = JudgeTroubles()
-        found = judge_turns(FramedJudge(self.asks, after), turns, after, asking)
-        if self.note(about) and self.stands_in:
-            return self.judged_here(turns, after)[0], False
+    def judge_by_model(
+        self, judge: model_judge.ModelJudge, about: str, turns: Sequence[Turn], after: Prompt | None
+    ) -> tuple[SessionJudgement, bool]:
+        """What a model says of some turns, as far as it was asked; where it can't be, what the offline judge says."""
+        found = judge_turns(FramedJudge(judge, after), turns, after, JudgeTroubles())
+        if self.take_questions(about) and self.falls_back:
+            return self.judge_offline(turns, after)[0], False
         return replace(found, judge=self.terms.judge), not self.is_open
 
-    def judged_here(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
+    def judge_offline(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
         """What the judge says that asks nobody."""
         asking = JudgeTroubles()
-        found = judge_turns(self.other, turns, after, asking)
-        name = OFFLINE if self.terms.asks else self.terms.judge
+        found = judge_turns(self.own_judge, turns, after, asking)
+        name = OFFLINE if self.terms.model else self.terms.judge
         return replace(found, judge=name, fallback=self.fallback or None), not asking.troubles
 
 
@@ -247,37 +251,37 @@ class CutResult(Struct, frozen=True, kw_only=True):
 def cut_stream(task: CutTask) -> CutResult:
     """Cut a stream and judge what is not known yet."""
     terms = task.terms
-    bench = StreamJudge(terms, redact_stream(task.kept, terms.reading), task.told)
-    stream = bench.read.stream
-    gaps = NO_GAPS if bench.read.withheld else bench.gaps(stream)
-    if bench.wanted and not (bench.fallback or task.told.guesses):
-        return CutResult(stream=task.stream, wanted=tuple(bench.wanted))
+    judge = StreamJudge(terms, redact_stream(task.kept, terms.privacy), task.told)
+    stream = judge.read.stream
+    gaps = NO_GAPS if judge.read.withheld else judge.find_gaps(stream)
+    if judge.wanted and not (judge.fallback or task.told.guesses):
+        return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
     found = [
-        judge_segment(task, bench, n, segment)
-        for n, segment in enumerate(cut(bench.read.placed, gaps, terms.splits, terms.rules))
+        judge_segment(task, judge, n, segment)
+        for n, segment in enumerate(cut(judge.read.placed, gaps, terms.splits, terms.boundaries))
     ]
-    if bench.wanted and not (bench.fallback or task.told.guesses):
-        return CutResult(stream=task.stream, wanted=tuple(bench.wanted))
-    is_done = not bench.is_open and all(one.input for one in found)
+    if judge.wanted and not (judge.fallback or task.told.guesses):
+        return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
+    is_done = not judge.is_open and all(one.input for one in found)
     return CutResult(
         stream=task.stream,
         cut=CutStream(
             agent=task.stream.agent,
             stream=task.stream.id,
             generation=task.stream.generation,
-            version=terms.cutting if is_done else "",
+            version=terms.cutting_version if is_done else "",
             branch=stream.about.branch,
             segments=tuple(found),
         ),
-        wanted=tuple(bench.wanted),
+        wanted=tuple(judge.wanted),
     )
 
 
-def judge_segment(task: CutTask, bench: StreamJudge, n: int, segment: Segment) -> StoredSegment:
+def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -> StoredSegment:
     """A segment with what is judged of it, unless that is known."""
-    stream = bench.read.stream
+    stream = judge.read.stream
     turns, after = list_turns_in(stream, segment), find_prompt_after(stream, segment)
-    hashed = hash_input(task.terms.judging, turns, after)
+    hashed = hash_input(task.terms.judging_version, turns, after)
     kept = StoredSegment(
         segment=segment,
         n=n,
@@ -286,7 +290,7 @@ def judge_segment(task: CutTask, bench: StreamJudge, n: int, segment: Segment) -
     )
     if hashed in task.known:
         return kept
-    found, is_settled = bench.judge(segment.id, turns, after, find_segment_owner(bench.read, segment))
+    found, is_settled = judge.judge_session(segment.id, turns, after, find_segment_owner(judge.read, segment))
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
 
 
@@ -316,7 +320,7 @@ class JoinResult(Struct, frozen=True, kw_only=True):
 
 def judge_joined_sessions(task: JoinTask) -> list[JoinResult]:
     """Judge each session as one."""
-    streams = {name: redact_stream(kept, task.terms.reading) for name, kept in task.streams.items()}
+    streams = {name: redact_stream(kept, task.terms.privacy) for name, kept in task.streams.items()}
     return [judge_joined_session(task, parts, streams) for parts in task.wanted]
 
 
@@ -327,13 +331,15 @@ def judge_joined_session(
     read = [streams[one.agent, one.stream] for one in parts.segments]
     pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
     turns = [turn for stream, segment in pieces for turn in list_turns_in(stream, segment)]
-    inputs = [hash_input(task.terms.judging, list_turns_in(*piece), find_prompt_after(*piece)) for piece in pieces]
+    inputs = [
+        hash_input(task.terms.judging_version, list_turns_in(*piece), find_prompt_after(*piece)) for piece in pieces
+    ]
     owner = merge_owners(find_segment_owner(one, segment) for one, segment in zip(read, parts.segments, strict=True))
-    bench = StreamJudge(task.terms, replace(read[0], owner=merge_owners(one.owner for one in read)), task.told)
+    judge = StreamJudge(task.terms, replace(read[0], owner=merge_owners(one.owner for one in read)), task.told)
     first = parts.segments[0]
-    found, is_settled = bench.judge(first.id, turns, find_prompt_after(*pieces[-1]), owner)
-    if bench.wanted and not bench.fallback:
-        return JoinResult(parts=parts, wanted=tuple(bench.wanted))
+    found, is_settled = judge.judge_session(first.id, turns, find_prompt_after(*pieces[-1]), owner)
+    if judge.wanted and not judge.fallback:
+        return JoinResult(parts=parts, wanted=tuple(judge.wanted))
     is_sure = is_settled and hash_values(*inputs) == parts.input
     whole = JoinedSession(
         agent=first.agent,

@@ -26,9 +26,9 @@ def find_session_of(store: Store, config: Config, segment: str) -> Session:
 def select_sessions(store: Store, config: Config, is_wanted: Callable[[Linked], bool]) -> list[Session]:
     """Those of all sessions of the store that are wanted, as they may be seen."""
     with open_run(store, config) as run:
-        run.bring_up_to_date()
-        found = run.sessions([one for one in run.linked() if is_wanted(one)])
-        return [privacy.redact_session(one, run.terms.reading) for one in found]
+        run.judge_streams()
+        found = run.build_sessions([one for one in run.link_all() if is_wanted(one)])
+        return [privacy.redact_session(one, run.terms.privacy) for one in found]
 
 
 def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:

@@ -34,13 +34,13 @@ MOST_STREAMS = 200
 class ModelAccess(Struct, frozen=True, kw_only=True):
     """Who is asked in a run: nobody, a model, or nobody in its stead."""
 
-    asker: "ModelClient | None" = None
-    instead: str = ""
+    client: "ModelClient | None" = None
+    unavailable: str = ""
     """Why the model that was asked for is not there."""
 
     def close(self) -> None:
-        if self.asker:
-            self.asker.close()
+        if self.client:
+            self.client.close()
 
 
 NO_MODEL = ModelAccess()
@@ -61,14 +61,14 @@ ASK_AT_ONCE = AskOptions()
 ONLY_FROM_MEMORY = AskOptions(only_kept=True)
 
 
-def open_models(store: Store, config: Config, env: Mapping[str, str], manner: AskOptions = ASK_AT_ONCE) -> ModelAccess:
+def open_models(store: Store, config: Config, env: Mapping[str, str], options: AskOptions = ASK_AT_ONCE) -> ModelAccess:
     """Whom these settings ask."""
     if not needs_model(config):
         return NO_MODEL
     try:
-        return ModelAccess(asker=ModelClient(store, config, connect_model(config, env), manner))
+        return ModelAccess(client=ModelClient(store, config, connect_model(config, env), options))
     except ModelUnavailable as error:
-        return ModelAccess(instead=f"{config.judge} can't be asked: {error}")
+        return ModelAccess(unavailable=f"{config.judge} can't be asked: {error}")
 
 
 class AbsentModel(Struct, kw_only=True):
@@ -92,7 +92,7 @@ def open_kept_answers(store: Store, config: Config, env: Mapping[str, str]) -> M
     if not needs_model(config) or not (name := config.model.name or own):
         return open_models(store, config, env, ONLY_FROM_MEMORY)
     absent = AbsentModel(backend=config.judge, model=name, where=config.model.url)
-    return ModelAccess(asker=ModelClient(store, config, absent, ONLY_FROM_MEMORY))
+    return ModelAccess(client=ModelClient(store, config, absent, ONLY_FROM_MEMORY))
 
 
 def needs_model(config: Config) -> bool:
@@ -114,25 +114,25 @@ def find_backend(config: Config) -> ModuleType:
 class ModelClient:
     """Who is asked in a run, and what it may cost."""
 
-    def __init__(self, store: Store, config: Config, model: Backend, manner: AskOptions = ASK_AT_ONCE) -> None:
+    def __init__(self, store: Store, config: Config, model: Backend, options: AskOptions = ASK_AT_ONCE) -> None:
         self.store = store
         self.settings = config.model
         self.model = model
-        self.manner = manner
-        if manner.batch and not hasattr(model, "submit"):
+        self.options = options
+        if options.batch and not hasattr(model, "submit"):
             raise BadInput(f"--batch: {config.judge} takes no batches; leave it out, or take --judge anthropic")
         self.batching = cast(BatchBackend, model)
-        self.share = self.batching.batch_share if manner.batch else 1.0
+        self.share = self.batching.batch_share if options.batch else 1.0
         self.price = find_price(model.model, config.model)
         self.purse = CostLimit(config.model.max_cost, self.price, self.share, model)
         self.spent = ModelSpending()
-        self.closed = ONLY_KEPT if manner.only_kept else ""
+        self.closed = ONLY_KEPT if options.only_kept else ""
         """Why nobody is asked any more."""
         self.asked: set[str] = set()
         self.runner = asyncio.Runner()
 
     @property
-    def asks(self) -> JudgeModel:
+    def judge_model(self) -> JudgeModel:
         """What judges need to know of the model."""
         return JudgeModel(
             backend=self.model.backend,
@@ -144,7 +144,7 @@ class ModelClient:
     @property
     def streams_at_once(self) -> int:
         """How many streams are judged together; few where money may run out, for half a judgement is none."""
-        is_short = self.purse.limit is not None and not self.manner.batch
+        is_short = self.purse.limit is not None and not self.options.batch
         return self.settings.at_once if is_short else MOST_STREAMS
 
     def close(self) -> None:
@@ -158,46 +158,48 @@ class ModelClient:
 
     def estimate(self, sizes: Sequence[QuestionSize]) -> Estimate:
         """What these questions will take."""
-        known = set(self.known([one.key for one in sizes]))
+        known = set(self.load_answers([one.key for one in sizes]))
         return estimate_cost(sizes, self.model, known, self.price, self.share)
 
-    def known(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
+    def load_answers(self, keys: Iterable[str]) -> dict[str, QuestionResult]:
         """What became of these questions before; not where they should be asked again."""
         found = self.store.answers.load_answers(keys)
         return {
-            key: one for key, one in found.items() if not (self.manner.again and one.trouble and key not in self.asked)
+            key: one for key, one in found.items() if not (self.options.again and one.trouble and key not in self.asked)
         }
 
     # --- asking -----------------------------------------------------------------------------------
 
-    def answers(self, questions: Sequence[Question]) -> dict[str, QuestionResult]:
+    def ask_questions(self, questions: Sequence[Question]) -> dict[str, QuestionResult]:
         """What became of every question that was asked, now or before; what nobody is asked any more is missing."""
         unique = {one.key: one for one in questions}
-        found = self.known(unique)
+        found = self.load_answers(unique)
         self.spent.cached += len(found)
         missing = [one for key, one in unique.items() if key not in found]
         if missing and not self.closed:
-            found |= self.ask(missing)
+            found |= self.ask_missing(missing)
         return found
 
-    def ask(self, missing: Sequence[Question]) -> dict[str, QuestionResult]:
+    def ask_missing(self, missing: Sequence[Question]) -> dict[str, QuestionResult]:
         """Ask, and keep what comes as soon as it comes."""
         found: dict[str, QuestionResult] = {}
-        self.manner.heard(0, len(missing))
+        self.options.heard(0, len(missing))
 
         def done(asked: QuestionResult) -> None:
-            self.keep(asked)
+            self.save_answer(asked)
             if asked.trouble not in ("unavailable", "over_budget"):
                 found[asked.key] = asked
-            self.manner.heard(len(found), len(missing))
+            self.options.heard(len(found), len(missing))
 
         try:
-            self.runner.run(self.in_batches(missing, done) if self.manner.batch else self.one_by_one(missing, done))
+            self.runner.run(
+                self.ask_in_batches(missing, done) if self.options.batch else self.ask_singly(missing, done)
+            )
         except ModelError as error:
             self.closed = str(error)
         return found
 
-    def keep(self, asked: QuestionResult) -> None:
+    def save_answer(self, asked: QuestionResult) -> None:
         """Keep an answer and what it cost."""
         calls = tuple(replace(one, cost_usd=self.purse.cost_of(one)) for one in asked.calls)
         self.store.answers.save_answer(replace(asked, calls=calls), self.model.backend)
@@ -216,7 +218,7 @@ class ModelClient:
         elif asked.trouble == "over_budget":
             self.closed = OVER_BUDGET
 
-    async def one_by_one(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
+    async def ask_singly(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
         await ask_all(
             self.model,
             missing,
@@ -227,7 +229,7 @@ class ModelClient:
             done=done,
         )
 
-    def counted(self, text: Clean) -> int | None:
+    def count_tokens(self, text: Clean) -> int | None:
         """Tokens of a text as the service counts them, where it offers that."""
         count = getattr(self.model, "count_tokens", None)
         if count is None:
@@ -239,7 +241,7 @@ class ModelClient:
 
     # --- batches ----------------------------------------------------------------------------------
 
-    async def in_batches(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
+    async def ask_in_batches(self, missing: Sequence[Question], done: Callable[[QuestionResult], None]) -> None:
         """Collect batches that were handed over before, then hand over the rest."""
         left = {one.key: one for one in missing}
         run = QuestionRunner(
@@ -248,11 +250,11 @@ class ModelClient:
         for batch in self.store.answers.list_batches(self.model.backend):
             there = [left.pop(key) for key in batch.keys if key in left]
             if there:
-                await self.collect(run, there, batch.id, done)
+                await self.collect_batch(run, there, batch.id, done)
         for portion in split_batches(list(left.values())):
-            await self.collect(run, portion, "", done)
+            await self.collect_batch(run, portion, "", done)
 
-    async def collect(
+    async def collect_batch(
         self, run: QuestionRunner, questions: Sequence[Question], id: str, done: Callable[[QuestionResult], None]
     ) -> None:
         """One batch, from handing it over to its last answer."""
@@ -268,12 +270,12 @@ class ModelClient:
         except ModelRefused:
             if not id:
                 raise
-            self.settle([id], [one.key for one in questions])  # nobody knows this batch any more
-            await self.collect(run, questions, "", done)
+            self.forget_batches([id], [one.key for one in questions])  # nobody knows this batch any more
+            await self.collect_batch(run, questions, "", done)
             return
-        self.settle(ids, [one.key for one in questions])
+        self.forget_batches(ids, [one.key for one in questions])
 
-    def settle(self, ids: Sequence[str], keys: Sequence[str]) -> None:
+    def forget_batches(self, ids: Sequence[str], keys: Sequence[str]) -> None:
         """Forget what was collected of batches; the rest of them is collected with what it belongs to."""
         for batch in self.store.answers.list_batches(self.model.backend):
             if batch.id in ids:

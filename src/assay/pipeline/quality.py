@@ -65,9 +65,9 @@ def list_subjects(
 ) -> list[Subject]:
     """The sessions that are wanted, all or those whose ids begin so, as they were judged last."""
     with open_run(store, config, roots) as run:
-        run.bring_up_to_date()
-        linked = [one for one in run.linked() if choice.takes(one) and has_id(one, ids)]
-        found = [privacy.redact_session(one, run.terms.reading) for one in run.sessions(linked)]
+        run.judge_streams()
+        linked = [one for one in run.link_all() if choice.takes(one) and has_id(one, ids)]
+        found = [privacy.redact_session(one, run.terms.privacy) for one in run.build_sessions(linked)]
     return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 
@@ -79,16 +79,16 @@ def list_questions(
     subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess
 ) -> Iterator[Question]:
     """Every question that judging these would take, as far as it is known without asking anything."""
-    if desk.asker:
-        yield from (one.question for one in list_pending(subjects, profile, config, desk.asker))
+    if desk.client:
+        yield from (one.question for one in list_pending(subjects, profile, config, desk.client))
 
 
 def list_pending(
-    subjects: Sequence[Subject], profile: Profile, config: Config, asker: ModelClient
+    subjects: Sequence[Subject], profile: Profile, config: Config, client: ModelClient
 ) -> Iterator[PendingQuestion]:
     """The same, each with the session it is about."""
     for one in subjects:
-        for piece in build_pieces_for(one, profile, config, asker, may_count=False):
+        for piece in build_pieces_for(one, profile, config, client, may_count=False):
             yield PendingQuestion(about=one.session.id, project=one.session.project, question=piece.question)
 
 
@@ -96,11 +96,11 @@ def list_egress(
     store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Backend
 ) -> tuple[Estimate, list[EgressRequest]]:
     """What judging these would send to a model, word for word; nothing is sent."""
-    asker = ModelClient(store, config, model, AskOptions(only_kept=True))
-    with closing(asker):
-        found = list(list_pending(subjects, profile, config, asker))
-        known = set(asker.known([one.question.key for one in found]))
-        return asker.estimate([measure_question(one.question) for one in found]), list(
+    client = ModelClient(store, config, model, AskOptions(only_kept=True))
+    with closing(client):
+        found = list(list_pending(subjects, profile, config, client))
+        known = set(client.load_answers([one.question.key for one in found]))
+        return client.estimate([measure_question(one.question) for one in found]), list(
             list_leaving(found, model, known)
         )
 
@@ -108,9 +108,9 @@ def list_egress(
 def judge_quality(subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess) -> list[Quality]:
     """The quality of each session, by whom the desk asks; what that one says is redacted too."""
     told = partial(privacy.redact_struct, rules=build_rules(config, pick_report_time(config)))
-    if desk.asker is None:
-        return [told(judge_offline(one, profile, config, desk.instead)) for one in subjects]
-    return [told(one) for one in judge_by_model(subjects, profile, config, desk.asker)]
+    if desk.client is None:
+        return [told(judge_offline(one, profile, config, desk.unavailable)) for one in subjects]
+    return [told(one) for one in judge_by_model(subjects, profile, config, desk.client)]
 
 
 def pick_quality_model(config: Config) -> Config:
@@ -194,26 +194,26 @@ class PieceTerms(Struct, frozen=True, kw_only=True):
 
 
 def build_pieces_for(
-    subject: Subject, profile: Profile, config: Config, asker: ModelClient, *, may_count: bool = True
+    subject: Subject, profile: Profile, config: Config, client: ModelClient, *, may_count: bool = True
 ) -> list[QualityPiece]:
     """What a model would be asked about a session; nothing where it may not be shown it."""
-    if explain_unjudged(subject, config) or explain_not_allowed(subject, config, asker):
+    if explain_unjudged(subject, config) or explain_not_allowed(subject, config, client):
         return []
     turns = subject.read()
     if not any(turn.prompt or turn.replies or turn.calls for turn in turns):
         return []
     terms = PieceTerms(
         profile=profile,
-        model=asker.model.model,
+        model=client.model.model,
         redactor=Redactor(build_rules(config, pick_report_time(config)).options),
     )
-    return build_pieces(turns, replace(terms, ratio=measure_ratio(turns, terms, asker, may_count=may_count)))
+    return build_pieces(turns, replace(terms, ratio=measure_ratio(turns, terms, client, may_count=may_count)))
 
 
-def explain_not_allowed(subject: Subject, config: Config, asker: ModelClient) -> str:
+def explain_not_allowed(subject: Subject, config: Config, client: ModelClient) -> str:
     """Why this model may not be asked about a session: its tenant says so."""
     name = subject.session.tenant
-    return explain_forbidden(find_named_tenant(config.tenants, name), name, asker.model.backend, asker.model.model)
+    return explain_forbidden(find_named_tenant(config.tenants, name), name, client.model.backend, client.model.model)
 
 
 def build_pieces(turns: Sequence[Turn], terms: PieceTerms) -> list[QualityPiece]:
@@ -274,26 +274,26 @@ def format_signals(turns: Sequence[Turn]) -> str:
     return "\n".join(lines) or "- none"
 
 
-def measure_ratio(turns: Sequence[Turn], terms: PieceTerms, asker: ModelClient, *, may_count: bool) -> float:
+def measure_ratio(turns: Sequence[Turn], terms: PieceTerms, client: ModelClient, *, may_count: bool) -> float:
     """How many tokens the service counts for one of ours, where that decides whether a session is cut."""
     ours = sum(map(count_turn_tokens, turns))
     if ours < NEAR * WHOLE:
         return 1.0
     text = terms.redactor.text(rendering.render_session(turns, None, PLENTY))
-    exact = count_tokens(text, asker, may_count=may_count)
+    exact = count_tokens(text, client, may_count=may_count)
     return exact / rendering.estimate_tokens(text) if exact else 1.0
 
 
-def count_tokens(text: Clean, asker: ModelClient, *, may_count: bool) -> int | None:
+def count_tokens(text: Clean, client: ModelClient, *, may_count: bool) -> int | None:
     """Tokens as the service counts them, kept: another count would be other chunks, and other questions."""
-    key = sha256("\0".join((COUNT, asker.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
-    kept = asker.store.answers.load_answers([key])
+    key = sha256("\0".join((COUNT, client.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
+    kept = client.store.answers.load_answers([key])
     if key in kept:
         return int(kept[key].text)
-    found = asker.counted(text) if may_count and not asker.closed else None
+    found = client.count_tokens(text) if may_count and not client.closed else None
     if found:
-        asker.store.answers.save_answer(
-            QuestionResult(key=key, job=COUNT, version="1", text=str(found)), asker.model.backend
+        client.store.answers.save_answer(
+            QuestionResult(key=key, job=COUNT, version="1", text=str(found)), client.model.backend
         )
     return found
 
@@ -302,25 +302,25 @@ def count_tokens(text: Clean, asker: ModelClient, *, may_count: bool) -> int | N
 
 
 def judge_by_model(
-    subjects: Sequence[Subject], profile: Profile, config: Config, asker: ModelClient
+    subjects: Sequence[Subject], profile: Profile, config: Config, client: ModelClient
 ) -> Iterator[Quality]:
     """Every session, in portions, the questions of each asked at once."""
-    most = BATCHED if asker.manner.batch else PORTION
+    most = BATCHED if client.options.batch else PORTION
     for start in range(0, len(subjects), most):
         some = subjects[start : start + most]
-        made = [build_pieces_for(one, profile, config, asker) for one in some]
-        answers = asker.answers([one.question for each in made for one in each])
+        made = [build_pieces_for(one, profile, config, client) for one in some]
+        answers = client.ask_questions([one.question for each in made for one in each])
         for subject, each in zip(some, made, strict=True):
             if each:
-                yield judge_pieces(subject, profile, config, each, (answers, asker))
+                yield judge_pieces(subject, profile, config, each, (answers, client))
             else:
-                yield judge_unasked(subject, profile, config, asker)
+                yield judge_unasked(subject, profile, config, client)
 
 
-def judge_unasked(subject: Subject, profile: Profile, config: Config, asker: ModelClient) -> Quality:
+def judge_unasked(subject: Subject, profile: Profile, config: Config, client: ModelClient) -> Quality:
     """A session about which no model was asked: nothing may be seen, or nothing can."""
     why = explain_unjudged(subject, config)
-    if not why and (instead := explain_not_allowed(subject, config, asker)):
+    if not why and (instead := explain_not_allowed(subject, config, client)):
         return judge_offline(subject, profile, config, instead)
     return leave_ungraded(subject, profile, why or NO_WORDS)
 
@@ -336,10 +336,10 @@ def judge_pieces(
 
     A chunk whose answer can't be used leaves the whole session ungraded: what became of a task may stand in that one.
     """
-    answers, asker = said
+    answers, client = said
     if any(one.question.key not in answers for one in made):
-        return judge_offline(subject, profile, config, asker.closed or UNANSWERED)
-    judge = QualityJudge(name=asker.model.backend, versions={"quality": made[0].question.version})
+        return judge_offline(subject, profile, config, client.closed or UNANSWERED)
+    judge = QualityJudge(name=client.model.backend, versions={"quality": made[0].question.version})
     chunks: list[ChunkJudgement] = []
     for n, one in enumerate(made, 1):
         try:

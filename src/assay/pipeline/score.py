@@ -91,13 +91,13 @@ def score_run(
     remembers: bool = True,
 ) -> ScoreResult:
     """Score the sessions that the run selects; the next report can tell what changed since one that is remembered."""
-    run.bring_up_to_date(progress)  # cut and judge
-    linked = run.linked()  # link
-    chosen = [one for one in linked if run.choice.takes(one)]
-    sessions, outcome = run.followed(chosen, linked)  # follow
+    run.judge_streams(progress)  # cut and judge
+    linked = run.link_all()  # link
+    chosen = [one for one in linked if run.selection.takes(one)]
+    sessions, outcome = run.follow_sessions(chosen, linked)  # follow
     found = build_report(  # count
         sessions,
-        privacy.redact_entries(ledger(chosen), sessions, run.terms.reading),
+        privacy.redact_entries(ledger(chosen), sessions, run.terms.privacy),
         streams=run.count_streams(),
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),
@@ -106,5 +106,5 @@ def score_run(
     )
     if remembers:  # tell, so that the next report can say what changed
         save_told(run.store, found.sessions, outcome)
-    reused = sum((one.agent, one.id) not in run.fresh for one in sessions)
-    return ScoreResult(report=found, judged=run.judged, reused=reused, histories=outcome.histories)
+    reused = sum((one.agent, one.id) not in run.newly_judged for one in sessions)
+    return ScoreResult(report=found, judged=run.times_judged, reused=reused, histories=outcome.histories)

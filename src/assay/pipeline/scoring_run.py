@@ -85,26 +85,26 @@ class ScoringRun:
         roots: Sequence[str] | None,
         config: Config,
         jobs: int,
-        desk: ModelAccess = NO_MODEL,
-        choice: Selection = ALL,
+        models: ModelAccess = NO_MODEL,
+        selection: Selection = ALL,
     ) -> None:
         self.store = store
-        self.choice = choice
+        self.selection = selection
         self.roots = roots
         self.config = config
         self.as_of = pick_report_time(config)
-        self.instead = desk.instead
-        self.asker = asker = desk.asker
-        self.again = asker is not None and asker.manner.again
+        self.unavailable = models.unavailable
+        self.client = client = models.client
+        self.asks_again = client is not None and client.options.again
         self.corrections = store.corrections.load_corrections()
         self.placed_corrections = self.corrections
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
-        chosen = replace(config, judge=OFFLINE) if desk.instead else config
-        self.terms = build_terms(chosen, splits, self.as_of, asker.asks if asker else None)
+        chosen = replace(config, judge=OFFLINE) if models.unavailable else config
+        self.terms = build_terms(chosen, splits, self.as_of, client.judge_model if client else None)
         self.pool = Pool(jobs)
-        self.kept: dict[tuple[str, str, int], StoredSegment] = {}
-        self.judged = 0
-        self.fresh: set[StreamName] = set()
+        self.segments: dict[tuple[str, str, int], StoredSegment] = {}
+        self.times_judged = 0
+        self.newly_judged: set[StreamName] = set()
         """Agents and ids of the segments and sessions that were judged."""
 
     def __enter__(self) -> "ScoringRun":
@@ -117,49 +117,51 @@ class ScoringRun:
 
     # --- streams to segments --------------------------------------------------------------------
 
-    def bring_up_to_date(self, progress: Progress = ignore_progress) -> None:
+    def judge_streams(self, progress: Progress = ignore_progress) -> None:
         """Cut and judge what changed, again where another scan kept files meanwhile."""
         done: set[tuple[StreamName, int]] = set()
-        while waiting := self.waiting(done):
+        while waiting := self.find_waiting(done):
             total, finished = sum(one.size for one in waiting), 0
-            self.start(waiting, total)
+            self.start_pool(waiting, total)
             progress(0, total)
-            for found in self.pool.each(self.batches(waiting), cut_streams):
-                done |= self.keep(self.finished(found))
+            for found in self.pool.each(self.split_batches(waiting), cut_streams):
+                done |= self.save_cuts(self.finish_cuts(found))
                 finished += sum(one.stream.size for one in found)
                 progress(finished, total)
 
-    def start(self, waiting: Sequence[StreamFiles], total: int) -> None:
+    def start_pool(self, waiting: Sequence[StreamFiles], total: int) -> None:
         """Start processes where they are worth it."""
         if total > ALONE_BYTES:
             speech.prepare_phrases()
-            redaction.prepare_rules(self.terms.reading.options)
+            redaction.prepare_rules(self.terms.privacy.options)
             self.pool.start(len(waiting))
 
-    def waiting(self, done: set[tuple[StreamName, int]]) -> list[StreamFiles]:
+    def find_waiting(self, done: set[tuple[StreamName, int]]) -> list[StreamFiles]:
         """Streams to cut; one whose judge gave no answer is left for the next run.
 
         Where a model is asked, only those that are wanted: what nobody looks at is not paid for.
         """
-        wanted = asdict(self.choice) if self.asker else {}
-        found = self.store.sessions.list_uncut(ALWAYS if self.again else self.terms.cutting, self.roots, **wanted)
+        wanted = asdict(self.selection) if self.client else {}
+        found = self.store.sessions.list_uncut(
+            ALWAYS if self.asks_again else self.terms.cutting_version, self.roots, **wanted
+        )
         return [one for one in found if ((one.agent, one.id), one.generation) not in done]
 
-    def batches(self, waiting: Sequence[StreamFiles], told: KnownAnswers = NO_ANSWERS) -> Iterator[list[CutTask]]:
+    def split_batches(self, waiting: Sequence[StreamFiles], told: KnownAnswers = NO_ANSWERS) -> Iterator[list[CutTask]]:
         """Tasks in portions worth handing to a process, the largest streams first."""
-        most_bytes, most = (ASKED_BYTES, self.asker.streams_at_once) if self.asker else (BATCH_BYTES, BATCH_STREAMS)
+        most_bytes, most = (ASKED_BYTES, self.client.streams_at_once) if self.client else (BATCH_BYTES, BATCH_STREAMS)
         batch: list[StreamFiles] = []
         for stream in sorted(waiting, key=lambda one: (-one.size, one.agent, one.id)):
             batch.append(stream)
             if sum(one.size for one in batch) >= most_bytes or len(batch) >= most:
-                yield self.tasks(batch, dict.fromkeys(map(name_stream, batch), told))
+                yield self.build_tasks(batch, dict.fromkeys(map(name_stream, batch), told))
                 batch = []
         if batch:
-            yield self.tasks(batch, dict.fromkeys(map(name_stream, batch), told))
+            yield self.build_tasks(batch, dict.fromkeys(map(name_stream, batch), told))
 
-    def tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, KnownAnswers]) -> list[CutTask]:
+    def build_tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, KnownAnswers]) -> list[CutTask]:
         """Streams with their turns, and what is known of them."""
-        known = {} if self.again else self.store.sessions.load_inputs(map(name_stream, batch))
+        known = {} if self.asks_again else self.store.sessions.load_inputs(map(name_stream, batch))
         return [
             CutTask(
                 terms=self.terms,
@@ -171,91 +173,95 @@ class ScoringRun:
             for one, kept in zip(batch, self.store.transcripts.load_pieces(batch), strict=True)
         ]
 
-    def finished(self, found: Sequence[CutResult]) -> list[CutStream]:
+    def finish_cuts(self, found: Sequence[CutResult]) -> list[CutStream]:
         """Streams that are cut; what their judge wants to know is asked, as often as it takes."""
         cuts = [one.cut for one in found if one.cut]
         told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.cut]:
-            fallback = self.tell(told, [(name_stream(one.stream), one.wanted) for one in unfinished])
+            fallback = self.ask_questions(told, [(name_stream(one.stream), one.wanted) for one in unfinished])
             knowing = {name: KnownAnswers(answers=answers, fallback=fallback) for name, answers in told.items()}
-            found = cut_streams(self.tasks([one.stream for one in unfinished], knowing))
+            found = cut_streams(self.build_tasks([one.stream for one in unfinished], knowing))
             cuts += [one.cut for one in found if one.cut]
         return cuts
 
-    def tell(
+    def ask_questions(
         self, told: dict[StreamName, Answers], wanted: Sequence[tuple[StreamName, tuple[PendingQuestion, ...]]]
     ) -> str:
         """Ask what is wanted and add the answers to what was told; why no more is asked, if so."""
         questions = [one.question for _, some in wanted for one in some]
-        answers = self.asker.answers(questions) if self.asker else {}
+        answers = self.client.ask_questions(questions) if self.client else {}
         for name, some in wanted:
             own = told.setdefault(name, {})
             own |= {one.question.key: answers[one.question.key] for one in some if one.question.key in answers}
-        closed = self.asker.closed if self.asker else UNANSWERED
+        closed = self.client.closed if self.client else UNANSWERED
         return closed if any(one.key not in answers for one in questions) else ""
 
-    def keep(self, found: Sequence[CutStream]) -> set[tuple[StreamName, int]]:
+    def save_cuts(self, found: Sequence[CutStream]) -> set[tuple[StreamName, int]]:
         """Keep streams that were cut; which ones, as they were."""
         kept = self.store.sessions.save_cuts(found)
         judged = [part for one in found for part in one.segments if part.judged]
-        self.judged += len(judged)
-        self.fresh |= {(part.segment.agent, part.segment.id) for part in judged}
+        self.times_judged += len(judged)
+        self.newly_judged |= {(part.segment.agent, part.segment.id) for part in judged}
         return {(one.name, one.generation) for one in found if one.name in kept}
 
     # --- segments to sessions -------------------------------------------------------------------
 
-    def linked(self) -> list[Linked]:
+    def link_all(self) -> list[Linked]:
         """All sessions, in order of time."""
-        return self.linked_of(self.store.sessions.list_segments(self.roots))
+        return self.link_segments(self.store.sessions.list_segments(self.roots))
 
-    def linked_of(self, kept: Sequence[StoredSegment]) -> list[Linked]:
+    def link_segments(self, kept: Sequence[StoredSegment]) -> list[Linked]:
         """The sessions that segments make."""
-        self.kept = {locate_segment(one.segment): one for one in kept}
+        self.segments = {locate_segment(one.segment): one for one in kept}
         self.placed_corrections = place_corrections(self.corrections, kept)
         return link((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
 
-    def sessions(self, chosen: Sequence[Linked]) -> list[Session]:
+    def build_sessions(self, chosen: Sequence[Linked]) -> list[Session]:
         """Sessions with all that was judged of them; those of several segments are judged as one."""
-        wholes = self.wholes([one for one in chosen if len(one.segments) > 1])
+        wholes = self.judge_joined([one for one in chosen if len(one.segments) > 1])
         titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
         found = []
         for one in chosen:
-            first = self.kept[locate_segment(one.segments[0])]
+            first = self.segments[locate_segment(one.segments[0])]
             body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
             found.append(build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
         return found
 
-    def followed(self, chosen: Sequence[Linked], linked: Sequence[Linked]) -> tuple[list[Session], ReworkOutcome]:
+    def follow_sessions(
+        self, chosen: Sequence[Linked], linked: Sequence[Linked]
+    ) -> tuple[list[Session], ReworkOutcome]:
         """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
-        sessions = [replace(one, fallback=one.fallback or self.instead or None) for one in self.sessions(chosen)]
+        sessions = [
+            replace(one, fallback=one.fallback or self.unavailable or None) for one in self.build_sessions(chosen)
+        ]
         outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of)
-        return [privacy.redact_session(add_rework(one, outcome), self.terms.reading) for one in sessions], outcome
+        return [privacy.redact_session(add_rework(one, outcome), self.terms.privacy) for one in sessions], outcome
 
-    def wholes(self, wanted: Sequence[Linked]) -> dict[StreamName, JoinedSession]:
+    def judge_joined(self, wanted: Sequence[Linked]) -> dict[StreamName, JoinedSession]:
         """Sessions of several segments, judged as one where they are not yet."""
         kept = self.store.sessions.load_joined(map(name_session, wanted))
-        missing = [one for one in self.parts(wanted) if self.again or not is_saved(one, kept)]
-        for found in self.pool.each(self.whole_tasks(missing), judge_joined_sessions):
-            wholes = self.joined(found)
+        missing = [one for one in self.list_parts(wanted) if self.asks_again or not is_saved(one, kept)]
+        for found in self.pool.each(self.build_join_tasks(missing), judge_joined_sessions):
+            wholes = self.finish_joined(found)
             self.store.sessions.save_joined(wholes)
-            self.judged += len(wholes)
-            self.fresh |= {(one.agent, one.id) for one in wholes}
+            self.times_judged += len(wholes)
+            self.newly_judged |= {(one.agent, one.id) for one in wholes}
             kept |= {(one.agent, one.id): one for one in wholes}
         return kept
 
-    def parts(self, wanted: Sequence[Linked]) -> list[SessionParts]:
-        return [SessionParts(segments=one.segments, input=self.input_of(one)) for one in wanted]
+    def list_parts(self, wanted: Sequence[Linked]) -> list[SessionParts]:
+        return [SessionParts(segments=one.segments, input=self.hash_parts(one)) for one in wanted]
 
-    def joined(self, found: Sequence[JoinResult]) -> list[JoinedSession]:
+    def finish_joined(self, found: Sequence[JoinResult]) -> list[JoinedSession]:
         """Sessions judged as one; what their judge wants to know is asked, as often as it takes."""
         wholes = [one.whole for one in found if one.whole]
         told: dict[StreamName, Answers] = {}
         while unfinished := [one for one in found if not one.whole]:
-            fallback = self.tell(told, [(name_parts(one.parts), one.wanted) for one in unfinished])
+            fallback = self.ask_questions(told, [(name_parts(one.parts), one.wanted) for one in unfinished])
             found = [
                 joining
                 for one in unfinished
-                for task in self.whole_tasks(
+                for task in self.build_join_tasks(
                     [one.parts], KnownAnswers(answers=told[name_parts(one.parts)], fallback=fallback)
                 )
                 for joining in judge_joined_sessions(task)
@@ -263,12 +269,12 @@ class ScoringRun:
             wholes += [one.whole for one in found if one.whole]
         return wholes
 
-    def input_of(self, linked: Linked) -> str:
+    def hash_parts(self, linked: Linked) -> str:
         """Hash of what the segments of a session were judged by; nothing where one must be judged again."""
-        inputs = [self.kept[locate_segment(one)].input for one in linked.segments]
+        inputs = [self.segments[locate_segment(one)].input for one in linked.segments]
         return hash_values(*inputs) if all(inputs) else ""
 
-    def whole_tasks(self, missing: Sequence[SessionParts], told: KnownAnswers = NO_ANSWERS) -> Iterator[JoinTask]:
+    def build_join_tasks(self, missing: Sequence[SessionParts], told: KnownAnswers = NO_ANSWERS) -> Iterator[JoinTask]:
         """Sessions that begin in the same stream together: its turns are read once."""
         groups: dict[StreamName, list[SessionParts]] = {}
         for one in missing:
@@ -287,23 +293,24 @@ class ScoringRun:
 
     def count_streams(self) -> int:
         """How many streams the sessions that are wanted may stand in."""
-        return self.store.transcripts.count_streams(self.roots, **asdict(self.choice))
+        return self.store.transcripts.count_streams(self.roots, **asdict(self.selection))
 
     def describe_judge(self, sessions: Sequence[Session]) -> JudgeInfo:
         """Who judged, and what that took."""
-        asker, names = self.asker, {one.judge: one.judge_versions for one in sessions if has_crushed(one) is not None}
-        why = (asker.closed if asker else self.instead) or None
+        client = self.client
+        names = {one.judge: one.judge_versions for one in sessions if has_crushed(one) is not None}
+        why = (client.closed if client else self.unavailable) or None
         backend, versions = self.terms.judge, self.terms.versions()
         if len(names) == 1 and backend not in names:
             (backend, versions), *_ = names.items()
-        if asker is None:
+        if client is None:
             return JudgeInfo(backend=backend, versions=versions, fallback=why)
-        spent = asker.spent
+        spent = client.spent
         return JudgeInfo(
             backend=backend,
             versions=versions,
-            model=asker.model.model,
-            where=asker.model.where,
+            model=client.model.model,
+            where=client.model.where,
             fallback=None if why == ONLY_KEPT and self.terms.judge in names else why,
             spending=Spending(
                 calls=spent.calls,
@@ -319,11 +326,15 @@ class ScoringRun:
 
     # --- before anything is asked -----------------------------------------------------------------
 
-    def informed(self, found: Sequence[CutResult]) -> Iterator[CutResult]:
+    def replay_answers(self, found: Sequence[CutResult]) -> Iterator[CutResult]:
         """Streams as they would be cut with all that was answered before; the rest is guessed."""
         told: dict[StreamName, Answers] = {name_stream(one.stream): {} for one in found}
         while found:
-            kept = self.asker.known([one.question.key for some in found for one in some.wanted]) if self.asker else {}
+            kept = (
+                self.client.load_answers([one.question.key for some in found for one in some.wanted])
+                if self.client
+                else {}
+            )
             again = []
             for one in found:
                 own = {key: kept[key] for key in (wanted.question.key for wanted in one.wanted) if key in kept}
@@ -333,25 +344,25 @@ class ScoringRun:
                 else:
                     yield one
             knowing = {name_stream(one): KnownAnswers(answers=told[name_stream(one)], guesses=True) for one in again}
-            found = cut_streams(self.tasks(again, knowing)) if again else []
+            found = cut_streams(self.build_tasks(again, knowing)) if again else []
 
-    def rehearsed(self) -> Iterator[PendingQuestion]:
+    def list_questions(self) -> Iterator[PendingQuestion]:
         """Every question that a run would ask, with the offline judge's word for the answers it depends on."""
-        waiting = self.waiting(set())
-        self.start(waiting, sum(one.size for one in waiting))
+        waiting = self.find_waiting(set())
+        self.start_pool(waiting, sum(one.size for one in waiting))
         guessed: dict[StreamName, list[StoredSegment]] = {}
-        for found in self.pool.each(self.batches(waiting, GUESSES), cut_streams):
-            for one in self.informed(found):
+        for found in self.pool.each(self.split_batches(waiting, GUESSES), cut_streams):
+            for one in self.replay_answers(found):
                 yield from one.wanted
                 guessed[name_stream(one.stream)] = [
                     replace(part, branch="") for part in (one.cut.segments if one.cut else ())
                 ]
         kept = [one for one in self.store.sessions.list_segments(self.roots) if name_stream_of(one) not in guessed]
-        linked = self.linked_of([*kept, *(part for parts in guessed.values() for part in parts)])
-        several = [one for one in linked if len(one.segments) > 1 and self.choice.takes(one)]
+        linked = self.link_segments([*kept, *(part for parts in guessed.values() for part in parts)])
+        several = [one for one in linked if len(one.segments) > 1 and self.selection.takes(one)]
         judged = self.store.sessions.load_joined(map(name_session, several))
-        missing = [one for one in self.parts(several) if self.again or not is_saved(one, judged)]
-        for joined in self.pool.each(self.whole_tasks(missing, GUESSES), judge_joined_sessions):
+        missing = [one for one in self.list_parts(several) if self.asks_again or not is_saved(one, judged)]
+        for joined in self.pool.each(self.build_join_tasks(missing, GUESSES), judge_joined_sessions):
             yield from (wanted for one in joined for wanted in one.wanted)
 
 

@@ -139,13 +139,13 @@ def write_task(folder: Path, session: Session, prompt: str, start: StartCommit, 
 def find_session(store: Store, config: Config, prefix: str) -> SessionCommits:
     """The session whose id begins so, with what became of its lines; none or several are told."""
     with open_run(store, config) as run:
-        run.bring_up_to_date()
-        linked = run.linked()
+        run.judge_streams()
+        linked = run.link_all()
         some = [one for one in linked if prefix and one.segments[0].id.startswith(prefix.lower())]
         exact = [one for one in some if one.segments[0].id == prefix.lower()] or some
         if len(exact) != 1:
-            raise explain_unclear(prefix, run.sessions(exact[:MOST_LISTED]), len(exact))
-        session = run.followed(exact, linked)[0][0]
+            raise explain_unclear(prefix, run.build_sessions(exact[:MOST_LISTED]), len(exact))
+        session = run.follow_sessions(exact, linked)[0][0]
     commits = dict.fromkeys(commit for part in exact[0].segments for commit in part.commits)
     return SessionCommits(session=replace(session, crushed=has_crushed(session)), commits=tuple(commits))
 

@@ -38,16 +38,18 @@ class RubricJudge:
 
     def __init__(self, config: Config, env: Mapping[str, str]) -> None:
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="judge")
-        self.asker = self.pool.submit(open_model, config, env).result()
-        self.name = f"{self.asker.model.backend} {self.asker.model.model} {trial.hash_version(self.asker.model.model)}"
+        self.client = self.pool.submit(open_model, config, env).result()
+        self.name = (
+            f"{self.client.model.backend} {self.client.model.model} {trial.hash_version(self.client.model.model)}"
+        )
 
     def __call__(self, task: Task, folder: Path) -> float | None:
-        return self.pool.submit(judge_trial, self.asker, self.name, task, folder).result()
+        return self.pool.submit(judge_trial, self.client, self.name, task, folder).result()
 
     def close(self) -> None:
         """Let go of the model and of the store."""
-        self.pool.submit(self.asker.close).result()
-        self.pool.submit(self.asker.store.close).result()
+        self.pool.submit(self.client.close).result()
+        self.pool.submit(self.client.store.close).result()
         self.pool.shutdown()
 
 
@@ -55,19 +57,19 @@ def open_model(config: Config, env: Mapping[str, str]) -> ModelClient:
     """Whom these settings ask; nobody there is an error before anything is spent."""
     store = open_store(pick_store_url(config.store, env))
     found = open_models(store, config, env)
-    if found.asker is None:
+    if found.client is None:
         store.close()
-        raise BadInput(f"{found.instead or 'no model is set'}; --judge offline leaves rubrics unjudged")
-    return found.asker
+        raise BadInput(f"{found.unavailable or 'no model is set'}; --judge offline leaves rubrics unjudged")
+    return found.client
 
 
-def judge_trial(asker: ModelClient, name: str, task: Task, folder: Path) -> float | None:
+def judge_trial(client: ModelClient, name: str, task: Task, folder: Path) -> float | None:
     """What a model says of a trial; `None` where it says nothing, and why lies beside it."""
-    asked = build_question(asker.model.model, task, folder)
-    answer = asker.answers([asked]).get(asked.key)
+    asked = build_question(client.model.model, task, folder)
+    answer = client.ask_questions([asked]).get(asked.key)
     try:
         if answer is None:
-            raise JudgeError(asker.closed or "the model gave no answer")
+            raise JudgeError(client.closed or "the model gave no answer")
         said = trial.read_mark(answer)
     except JudgeError as error:
         ruling = Ruling(score=None, rationale="", judge=name, version=asked.version, trouble=str(error))
