@@ -1,13 +1,23 @@
 """The shape of the house, as a test."""
 
 import ast
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-PKG = "assay"
+from tests.house import (
+    FUNCTION,
+    PKG,
+    find_callers,
+    find_double_classes,
+    find_forbidden_imports,
+    find_git_runners,
+    find_participles,
+    find_unnamed_modules,
+    find_users,
+    list_imports,
+)
+
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
     "types errors files resources config plugins retry http llm sources sessions git facts judges scores "
@@ -16,24 +26,59 @@ STREET = (
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
 TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
-FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 MOST_FILE_LINES, MOST_FUNCTION_LINES = 500, 40
+
+MAY_IMPORT = {
+    "types": "",
+    "errors": "",
+    "files": "",
+    "resources": "",
+    "retry": "",
+    "config": "errors",
+    "plugins": "errors",
+    "http": "errors retry",
+    "llm": "types errors config retry",
+    "sources": "types plugins",
+    "sessions": "types config resources",
+    "git": "errors sessions",
+    "facts": "types resources plugins sessions",
+    "judges": "types errors resources plugins llm sessions facts",
+    "scores": "types errors resources config judges",
+    "stores": "types errors files plugins llm sessions",
+    "langfuse": "types errors files http sources scores stores",
+    "reports": "types llm judges scores",
+    "pipeline": "types errors files config plugins llm sources sessions git facts judges scores stores langfuse "
+    "reports",
+    "evals": "types errors files config plugins llm sessions git facts judges scores stores reports pipeline",
+    "cli": "types errors files config llm sources sessions git scores stores langfuse reports pipeline evals",
+    "testing": "types http plugins llm sources sessions pipeline",
+    "__main__": "cli",
+}
+"""What each room imports of the others; a new line here is a decision, to be said in its room's docstring."""
+CONTRACTS = {
+    "assay.sources": ["Record", "Reader"],
+    "assay.facts": ["Fact"],
+    "assay.evals.checks": ["Spec"],
+}
+"""Names of classes that every plug-in of a room has."""
+PLUGIN_ROOMS = ["assay.sources", "assay.facts", "assay.evals.checks", "assay.evals.runners"]
+"""Rooms in which a file's name is its registration: nobody has to list them."""
+MIGRATIONS = "assay.stores.sql.migrations"
+READS_OTHER_TOML = {
+    "assay.judges.model.prompt_files",  # the head of a Markdown file
+    "assay.config.loading",  # files of a person's, from here on
+    "assay.scores.profiles.profile",
+    "assay.evals.tasks.task",
+    "assay.evals.tasks.harbor",
+}
 
 
 def name(file: Path) -> str:
     return ".".join([PKG, *file.relative_to(SRC).with_suffix("").parts]).removesuffix(".__init__")
 
 
-def imports(tree: ast.AST) -> Iterator[str]:
-    """Dotted names of all that is imported anywhere in a tree; a dot for a relative import."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            yield from ("." if node.level else f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-
-
-EDGES = [(name(file), to) for file, tree in TREES.items() for to in imports(tree)]
+SOURCES = {name(file): file.read_text("utf-8") for file in TREES}
+EDGES = [(name(file), to) for file, tree in TREES.items() for to in list_imports(tree)]
 OURS = [(here, to) for here, to in EDGES if not {here, to} & OUTSIDE and to.startswith(f"{PKG}.")]
 
 
@@ -114,36 +159,14 @@ def test_no_import_of_ours_hides_in_a_function():
         for file, tree in TREES.items()
         for node in ast.walk(tree)
         if isinstance(node, FUNCTION)
-        for to in imports(node)
+        for to in list_imports(node)
         if to == "." or to.split(".")[0] == PKG
     ]
     assert not hidden
 
 
-RUNS = frozenset("run Popen call check_call check_output which system popen execvp execvpe execlp spawnvp".split())
-
-
-def names_git(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and bool(re.fullmatch(r"(?:\S*/)?git(?:\s.*)?", node.value, re.DOTALL))
-    )
-
-
-def runs_git(node: ast.AST) -> bool:
-    """Whether a node looks git up, starts it, or begins a command with it."""
-    if isinstance(node, ast.List | ast.Tuple):
-        return bool(node.elts) and names_git(node.elts[0])
-    if not isinstance(node, ast.Call):
-        return False
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return (called in RUNS or called.startswith("create_subprocess")) and any(map(names_git, given))
-
-
 def test_git_is_run_in_one_module_alone():
-    assert {name(file) for file, tree in TREES.items() if any(map(runs_git, ast.walk(tree)))} == {f"{PKG}.git.runner"}
+    assert find_git_runners(SOURCES) == {"assay.git.runner"}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +182,7 @@ def test_git_is_run_in_one_module_alone():
     ],
 )
 def test_a_second_way_to_git_would_be_seen(source: str):
-    assert any(map(runs_git, ast.walk(ast.parse(f"async def f():\n  {source}"))))
+    assert find_git_runners({"assay.loom": f"async def f():\n  {source}"}) == {"assay.loom"}
 
 
 def test_only_the_command_line_prints():
@@ -170,3 +193,128 @@ def test_only_the_command_line_prints():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not [place for place in printing if not place[0].startswith(f"{PKG}.cli")]
+
+
+def test_every_room_imports_only_what_its_row_allows():
+    assert find_forbidden_imports(SOURCES, MAY_IMPORT) == []
+
+
+def test_every_import_that_a_row_allows_is_made():
+    made = {(here.split(".")[1], to.split(".")[1]) for here, to in OURS}
+    listed = {(room, other) for room, others in MAY_IMPORT.items() for other in others.split() if room != "__main__"}
+    assert len(listed - made) <= 1, sorted(listed - made)
+
+
+def test_no_class_name_stands_twice():
+    found = find_double_classes(SOURCES, CONTRACTS)
+    assert len(found) <= 12, found
+
+
+def test_no_function_begins_with_a_participle():
+    found = find_participles(SOURCES)
+    assert len(found) <= 184, found
+
+
+def test_every_module_is_named_in_the_docstring_of_its_room():
+    named = {module: text for module, text in SOURCES.items() if not module.startswith(f"{MIGRATIONS}.")}
+    found = find_unnamed_modules(named, PLUGIN_ROOMS)
+    assert len(found) <= 107, found
+
+
+def test_tables_are_loaded_in_one_module_alone():
+    assert len(find_users(SOURCES, "tomllib") - READS_OTHER_TOML) <= 6
+    assert find_callers(SOURCES, "msgspec.toml.decode") - READS_OTHER_TOML == {"assay.resources"}
+
+
+def test_files_are_replaced_in_one_module_alone():
+    assert find_callers(SOURCES, "os.replace", "os.rename") == {"assay.files"}
+
+
+def test_there_is_one_progress_bar():
+    assert find_users(SOURCES, "rich.progress") == {"assay.cli.progress"}
+
+
+def test_nothing_imports_the_fakes():
+    assert {here for here, to in OURS if to.startswith("assay.testing")} == {
+        module for module in SOURCES if module.startswith("assay.testing") and "from assay.testing" in SOURCES[module]
+    }
+
+
+# --- each check sees what is planted ----------------------------------------------------------
+
+SOUND = {
+    "assay": "",
+    "assay.loom": '"""Weaving: `shuttle` carries thread."""',
+    "assay.loom.shuttle": "from assay.yarn import spin\nclass Shuttle: pass\ndef carry_thread(): pass",
+    "assay.yarn": "class Skein: pass\ndef spin(): pass",
+    "assay.knots": '"""Knots, a file each."""',
+    "assay.knots.reef": "class Fact: pass",
+    "assay.knots.bowline": "class Fact: pass",
+}
+ROWS = {"loom": "yarn"}
+
+
+def plant(module: str, text: str) -> dict[str, str]:
+    return SOUND | {module: f"{SOUND.get(module, '')}\n{text}"}
+
+
+def test_a_sound_package_passes_every_check():
+    assert find_forbidden_imports(SOUND, ROWS) == []
+    assert find_double_classes(SOUND, {"assay.knots": ["Fact"]}) == []
+    assert find_participles(SOUND) == []
+    assert find_unnamed_modules(SOUND, ["assay.knots"]) == []
+    assert find_git_runners(SOUND) == find_users(SOUND, "rich.progress") == find_callers(SOUND, "os.replace") == set()
+
+
+@pytest.mark.parametrize(
+    "how", ["from assay.loom import shuttle", "import assay.loom.shuttle", "from assay import loom"]
+)
+def test_an_import_against_the_table_is_seen(how: str):
+    [found] = find_forbidden_imports(plant("assay.yarn", f"def f():\n    {how}"), ROWS)
+    assert found.startswith("assay.yarn imports assay.loom")
+
+
+def test_a_room_without_a_row_may_import_nothing():
+    assert find_forbidden_imports(plant("assay.web", "import assay.yarn"), ROWS) == ["assay.web imports assay.yarn"]
+
+
+@pytest.mark.parametrize("module", ["assay.yarn", "assay.knots.reef"])
+def test_a_class_name_that_stands_twice_is_seen(module: str):
+    found = find_double_classes(plant(module, "def f():\n    class Shuttle: pass"), {"assay.knots": ["Fact"]})
+    assert found == [f"Shuttle: {', '.join(sorted(['assay.loom.shuttle', module]))}"]
+
+
+def test_the_name_of_a_contract_is_taken_outside_of_its_room_too():
+    found = find_double_classes(plant("assay.yarn", "class Fact: pass"), {"assay.knots": ["Fact"]})
+    assert found == ["Fact: assay.knots, assay.yarn"]
+
+
+@pytest.mark.parametrize(
+    "name", ["told", "kept_rows", "_found", "settled", "listed_all", "judged", "written_by", "__told", "known", "asked"]
+)
+@pytest.mark.parametrize("how", ["def {}(): pass", "async def {}(): pass", "class Loom:\n    def {}(self): pass"])
+def test_a_participle_is_seen(name: str, how: str):
+    assert find_participles(plant("assay.yarn", how.format(name))) == [f"assay.yarn:{name}"]
+
+
+@pytest.mark.parametrize(
+    "name", ["read", "cut_stream", "set_title", "need", "feed_loom", "split", "embed", "bound_share"]
+)
+def test_a_verb_is_no_participle(name: str):
+    assert find_participles(plant("assay.yarn", f"def {name}(): pass")) == []
+
+
+def test_a_property_may_be_called_like_a_state():
+    assert find_participles(plant("assay.yarn", "class Loom:\n    @property\n    def known(self): pass")) == []
+
+
+@pytest.mark.parametrize("module", ["assay.loom.heddle", "assay.loom.carries", "assay.loom.shuttle.bobbin"])
+def test_a_module_that_nobody_names_is_seen(module: str):
+    assert find_unnamed_modules(plant(module, ""), ["assay.knots"]) == [module]
+
+
+def test_a_second_loader_bar_or_replacement_is_seen():
+    assert find_users(plant("assay.yarn", "def f():\n    import tomllib"), "tomllib") == {"assay.yarn"}
+    assert find_users(plant("assay.yarn", "from rich.progress import Progress"), "rich.progress") == {"assay.yarn"}
+    assert find_callers(plant("assay.yarn", "import os\nos.replace(1, 2)"), "os.replace") == {"assay.yarn"}
+    assert find_callers(plant("assay.yarn", "msgspec.toml.decode(b)"), "msgspec.toml.decode") == {"assay.yarn"}

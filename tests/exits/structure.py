@@ -104,7 +104,7 @@ RULES: dict[str, Rule] = {
     "kept summaries, pieces and skips are fetched": Rule(
         lists_streams,
         {
-            "pipeline/health.py": "counts streams; skips go through privacy.redact_skips",
+            "pipeline/doctor.py": "counts streams; skips go through privacy.redact_skips",
             "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
             "cli/streams.py": "through privacy.redact_summary and privacy.redact_skips",
             "cli/show.py": "through privacy.redact_summary and privacy.redact_stream",

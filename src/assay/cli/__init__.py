@@ -1,4 +1,11 @@
 """The command line: a file per command, each of which parses, calls and prints.
 
-`main` is the way in, `program` knows the commands and imports the one that is called, `trouble` says what went wrong.
+- `main` is the way in; `program` knows the commands and imports the one that is called; `trouble` says what went wrong.
+- `options`: every option once, and a command made of the fields of its request.
+- `settings`: the settings that hold, with what options override; `consent`: the person's yes before a model is asked.
+- `report`: from a request to a report; `progress`: the bar; `output`: JSON to stdout, reports to files.
+- Commands: `score`, `sessions`, `show`, `streams`, `quality`, `egress`, `doctor`, `demo`, `session`, `profiles`,
+  `langfuse`, and `eval` with `eval_promote` and `evaluating`.
+
+Takes arguments; gives text on stdout and an exit code; may import every room but `testing`.
 """

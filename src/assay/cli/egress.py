@@ -39,7 +39,7 @@ NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[
 Words = Annotated[bool, typer.Option("--words", help="Print the very words of every question.")]
 
 
-class EgressRequest(Struct, frozen=True, kw_only=True):
+class ShowEgressRequest(Struct, frozen=True, kw_only=True):
     """What `assay egress` takes."""
 
     paths: Paths = None
@@ -56,8 +56,8 @@ class EgressRequest(Struct, frozen=True, kw_only=True):
     jobs: Jobs = 0
 
 
-@options(EgressRequest)
-def command(request: EgressRequest) -> None:
+@options(ShowEgressRequest)
+def command(request: ShowEgressRequest) -> None:
     """Show what scoring would send, where to, and what was redacted; nothing is sent."""
     config = load_config(**read_overrides(request))
     selection = build_selection(request, config)

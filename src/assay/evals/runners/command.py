@@ -23,9 +23,9 @@ def build_launch(given: runners.AgentTask) -> runners.Launch:
     )  # fmt: skip
 
 
-def explain_trouble(left: runners.AgentOutput) -> str:  # noqa: ARG001  whatever it says of its service, it could say of any failure
+def explain_trouble(left: runners.AgentOutput) -> str:
     return ""
 
 
-def find_instructions(records: Iterable[Mapping[str, object]]) -> Iterator[runners.Instruction]:  # noqa: ARG001  nobody knows what it reads
+def find_instructions(records: Iterable[Mapping[str, object]]) -> Iterator[runners.Instruction]:
     return iter(())

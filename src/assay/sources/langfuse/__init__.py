@@ -27,7 +27,7 @@ VERSION = 3
 MARK = re.compile(rb'\s*\{\s*"langfuse"\s*:\s*\d+\s*,\s*"type"\s*:\s*"session"')
 
 
-def roots(env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG001 (asked of every source)
+def roots(env: Mapping[str, str], home: Path) -> list[Path]:
     """The folder into which sessions are pulled."""
     return [user_data_path("assay") / "langfuse"]
 
