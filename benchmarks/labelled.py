@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.pipeline.read_file import read_file
-from assay.sessions.calls import all_calls
-from assay.sessions.ending import BROKEN
+from assay.sessions.calls import list_calls
+from assay.sessions.endings import BROKEN_ENDINGS
 
-ENDINGS: frozenset[str] = frozenset(BROKEN)
+ENDINGS: frozenset[str] = frozenset(BROKEN_ENDINGS)
 """Kinds of reasons that say a session did not end properly."""
 DONE = frozenset({"said_done", "opens_done"})
 """Kinds of reasons that say the agent called it done."""
@@ -109,7 +109,7 @@ def transcript(file: Path) -> Transcript:
     prompts = [turn.prompt for turn in turns if turn.prompt and turn.prompt.at]
     commits = [
         when(call.at)
-        for call in all_calls(turns)
+        for call in list_calls(turns)
         if call.at and call.status not in ("rejected", "denied", "open")
         if any(run.purpose == "commit" and run.outcome != "failed" for run in call.runs)
     ]

@@ -8,7 +8,7 @@ import msgspec
 
 from assay.pipeline.judgement import JudgeTroubles, find_judge, judge_turns
 from assay.pipeline.read_file import read_file
-from assay.sessions.join import Piece, join
+from assay.sessions.streams import FilePiece, join_files
 from assay.types import Stream, Turn
 from benchmarks.labelled import when
 
@@ -17,12 +17,12 @@ JUDGE = "offline"
 
 def streams(corpus: Path) -> dict[str, Stream]:
     """The streams of a folder by the names of their files."""
-    pieces: dict[tuple[str, str], list[Piece]] = {}
+    pieces: dict[tuple[str, str], list[FilePiece]] = {}
     for file in sorted(corpus.rglob("*.jsonl")):
         read = read_file(file, None)
         if part := read.state.part:
             pieces.setdefault((part.agent, part.stream), []).append((str(file), part, read.turns))
-    joined = [join(files) for files in pieces.values()]
+    joined = [join_files(files) for files in pieces.values()]
     return {Path(file).name: stream for stream in joined for file in stream.files}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.git.repo import open_repo
 from assay.sessions.rework.history import ReworkRules
 from assay.sessions.rework.survival import follow_lines
-from assay.types import Reworked
+from assay.types import ReworkResult
 from benchmarks import rework_cost
 from benchmarks.blame import WAYS
 from benchmarks.chronicle import History
@@ -28,7 +28,7 @@ COMMITS = 600
 Found = tuple[list[Case], Counter[tuple[str, str]]]
 
 
-def followed(history: History) -> dict[str, Reworked]:
+def followed(history: History) -> dict[str, ReworkResult]:
     """What assay says of each session, straight from git and without a store."""
     targets = [target(history, session) for session in history.sessions]
     repo = open_repo(history.repo)

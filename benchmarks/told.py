@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.sessions.lines import packed
 from assay.sessions.rework.history import LineTarget
-from assay.types import Written
+from assay.types import FileLines
+from assay.types.lines import hash_lines
 from benchmarks.chronicle import History, Session
 from benchmarks.history import MINUTE
 
@@ -18,7 +18,7 @@ SHORT = 9
 def target(history: History, session: Session) -> LineTarget:
     """What the transcript of a session tells: files, lines, commits as it saw them, and when."""
     written = [
-        Written(path=path, lines=packed(lines.values())) for path, lines in sorted(session.lines.items()) if lines
+        FileLines(path=path, lines=hash_lines(lines.values())) for path, lines in sorted(session.lines.items()) if lines
     ]
     return LineTarget(
         id=session.id,

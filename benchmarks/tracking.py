@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import correlation, median
 from typing import NamedTuple
 
-from assay.types import Reworked
+from assay.types import ReworkResult
 from benchmarks.blame import WAYS, Blame, plain
 from benchmarks.chronicle import History, Session
 from benchmarks.history import DAY, WINDOW_DAYS
@@ -30,7 +30,7 @@ class Case(NamedTuple):
     """What became of them, as the history itself knows."""
     left: Mapping[str, int]
     """Those still its own, by way of blaming."""
-    ours: Reworked
+    ours: ReworkResult
 
     @property
     def gone(self) -> float:
@@ -78,7 +78,7 @@ class Agreement:
     neither: int
 
 
-def cases(history: History, said: Mapping[str, Reworked]) -> list[Case]:
+def cases(history: History, said: Mapping[str, ReworkResult]) -> list[Case]:
     """Sessions that can be judged, each with all opinions."""
     blame = Blame(history.repo)
     found = []

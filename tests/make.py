@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from assay.sessions.turns import Builder
+from assay.sessions.turns import TurnBuilder
 from assay.sources import claude_code
 from assay.types import Event, Part, Turn
 
@@ -165,7 +165,7 @@ def events(*records: Record, **envelope: Any) -> list[Event]:
 
 def built(*records: Record, **envelope: Any) -> tuple[Part, tuple[Turn, ...]]:
     """What a file of these records holds."""
-    builder = Builder()
+    builder = TurnBuilder()
     for event in events(*records, **envelope):
         builder.take(event)
     return builder.part(claude_code.AGENT), builder.turns()

@@ -5,13 +5,13 @@ from datetime import UTC
 from typing import Any
 
 from assay.scores.report import JudgeInfo, Report, Skips, build_report
-from assay.types import Entry, Session
+from assay.types import LedgerLine, Session
 from tests.make_sessions import failing, missed, session_of
 
 JUDGE = JudgeInfo(backend="offline", versions={"outcome": "1"})
 
 
-def report_of(sessions: Sequence[Session], *, ledger: Sequence[Entry] = (), **more: Any) -> Report:
+def report_of(sessions: Sequence[Session], *, ledger: Sequence[LedgerLine] = (), **more: Any) -> Report:
     """The report on some sessions."""
     skipped = Skips(files=0, lines=0, reasons={})
     return build_report(

@@ -20,7 +20,7 @@ from tests.house import (
 
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "types errors files resources config plugins retry http llm sources sessions git facts judges scores "
+    "clock types errors files resources config plugins retry http llm sources sessions git facts judges scores "
     "stores langfuse reports pipeline evals web cli testing"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]

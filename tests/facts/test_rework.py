@@ -6,7 +6,7 @@ import pytest
 
 from assay.facts import rework
 from assay.facts.rework import FEWEST_LINES
-from assay.types import Reworked
+from assay.types import ReworkResult
 from tests.judges.make_turns import asked, edit, session
 
 
@@ -22,8 +22,8 @@ from tests.judges.make_turns import asked, edit, session
     ],
 )
 def test_only_work_of_ten_added_lines_can_be_reworked(edits: list[Any], state: Any) -> None:
-    assert rework.fact(session(asked("round the sums", *edits))).rework == Reworked(state=state)
+    assert rework.fact(session(asked("round the sums", *edits))).rework == ReworkResult(state=state)
 
 
 def test_no_turns_are_not_judged() -> None:
-    assert rework.fact([]).rework == Reworked(state="not_judged", by=None, share=None)
+    assert rework.fact([]).rework == ReworkResult(state="not_judged", by=None, share=None)

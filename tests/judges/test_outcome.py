@@ -15,7 +15,7 @@ from assay.judges.criteria import FLOORS, is_goal_complete
 from assay.judges.offline import outcome
 from assay.judges.offline.outcome import OutcomeWeights
 from assay.resources import load_table
-from assay.sessions.ending import BROKEN
+from assay.sessions.endings import BROKEN_ENDINGS
 from assay.types import Citation, Failure, Intent, Mark, OutcomeJudgement, Prompt, Turn
 from tests.judges.make_turns import (
     INTENTS,
@@ -163,7 +163,7 @@ def test_the_code_names_no_kind_without_a_weight() -> None:
         if argument.value not in INTENTS
     }
     assert named <= set(RULES.weights)
-    assert set(BROKEN) <= set(RULES.weights)
+    assert set(BROKEN_ENDINGS) <= set(RULES.weights)
 
 
 def test_the_weights_name_known_kinds_and_intents_only() -> None:

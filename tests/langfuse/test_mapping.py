@@ -14,7 +14,7 @@ from assay.langfuse import (
     write_scores,
 )
 from assay.scores import profiles
-from assay.types import Citation, Clean
+from assay.types import Citation, CleanText
 from assay.types.quality import Dimension, Quality
 from tests.langfuse.conftest import client_of
 from tests.langfuse.contract import CheckedServer
@@ -53,8 +53,8 @@ def judged(name: str, ungraded: str = "") -> Quality:
     )
 
 
-def clean(text: str) -> Clean:
-    return Clean(text.replace("hunter2", "[redacted]"))
+def clean(text: str) -> CleanText:
+    return CleanText(text.replace("hunter2", "[redacted]"))
 
 
 def derived(

@@ -15,7 +15,7 @@ from assay.langfuse.mapping import FACT_CONFIGS, build_fact_scores
 from assay.langfuse.push import Delivery, deliver_scores, find_project
 from assay.stores import Store, open_store
 from assay.testing.observations import build_bug_fix, build_hook_turn, build_trace
-from assay.types import Citation, Clean, Session
+from assay.types import Citation, CleanText, Session
 from tests.langfuse.conftest import client_of
 from tests.langfuse.contract import CheckedServer
 from tests.make_sessions import session_of
@@ -25,8 +25,8 @@ TARGET = ScoreTarget(session="s1", timestamp="2026-11-10T09:00:00Z")
 Make = Callable[..., CheckedServer]
 
 
-def clean(text: str) -> Clean:
-    return Clean(text.replace("hunter2", "[redacted]"))
+def clean(text: str) -> CleanText:
+    return CleanText(text.replace("hunter2", "[redacted]"))
 
 
 @pytest.fixture

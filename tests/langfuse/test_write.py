@@ -21,7 +21,7 @@ from assay.langfuse import (
     hash_score,
     write_scores,
 )
-from assay.types import Clean
+from assay.types import CleanText
 from tests.langfuse.conftest import client_of, environment
 from tests.langfuse.contract import CheckedServer
 
@@ -46,7 +46,7 @@ def scores(ids: dict[str, str] | None = None, **values: Any) -> list[ScoreWrite]
             data_type=kinds[name],
             value=value,
             timestamp=BEGAN,
-            comment=Clean(f"why {name}"),
+            comment=CleanText(f"why {name}"),
             metadata={"judge_version": "j1"},
             config_id=(ids or {}).get(name, ""),
         )
@@ -96,7 +96,7 @@ def test_written_twice_nothing_is_sent_again(make: Make, version):
     assert len(standin.list_queries("scores") + standin.list_queries("ingestion")) == sent
 
 
-CHANGES = [{"comment": Clean("other words")}, {"metadata": {"judge_version": "j2"}}, {"value": 0.76}]
+CHANGES = [{"comment": CleanText("other words")}, {"metadata": {"judge_version": "j2"}}, {"value": 0.76}]
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -9,7 +9,7 @@ from assay.config import Model as Settings
 from assay.llm import Backend, ModelCall, Question, QuestionResult
 from assay.llm.client import Patience, ask_all
 from assay.plugins import load_module
-from assay.types import Clean
+from assay.types import CleanText
 
 T = TypeVar("T")
 KEY = "sk-not-a-key-5f1c"
@@ -29,9 +29,9 @@ def question(**changed: Any) -> Question:
         "job": "outcome",
         "version": "v1",
         "model": "m",
-        "system": Clean("You judge what became of a goal, and nothing else."),
-        "material": Clean(MATERIAL),
-        "task": Clean("Was the goal reached?"),
+        "system": CleanText("You judge what became of a goal, and nothing else."),
+        "material": CleanText(MATERIAL),
+        "task": CleanText("Was the goal reached?"),
         "schema": json.dumps(SCHEMA).encode(),
         "most_output": 200,
     }
@@ -39,7 +39,7 @@ def question(**changed: Any) -> Question:
 
 
 def several(count: int) -> list[Question]:
-    return [question(material=Clean(f"{MATERIAL} ({number})")) for number in range(count)]
+    return [question(material=CleanText(f"{MATERIAL} ({number})")) for number in range(count)]
 
 
 def check(question: Question, text: str) -> str:

@@ -21,11 +21,11 @@ from assay.testing.models import (
     SlowReply,
     reply_in_turn,
 )
-from assay.types import Clean
+from assay.types import CleanText
 from tests.llm.questions import ENV, FITS, KEY, MATERIAL, SCHEMA, ask, connect, question, to
 
 HTTP = ["anthropic", "openai"]
-LONG = Clean("a turn with many words\n" * 1_000)
+LONG = CleanText("a turn with many words\n" * 1_000)
 both = pytest.mark.parametrize("backend", HTTP)
 
 
@@ -241,7 +241,7 @@ def ask_itself(url: str, *questions):
 def test_judges_of_a_session_read_one_cached_prefix():
     with says(FITS) as service:
         answers = ask_itself(
-            service.url, *(question(material=LONG, job=job, task=Clean(f"{job}?")) for job in ("rubric", "outcome"))
+            service.url, *(question(material=LONG, job=job, task=CleanText(f"{job}?")) for job in ("rubric", "outcome"))
         )
     first, second = (answer.usage for answer in answers)
     assert first.cache_write > 5_000
@@ -266,7 +266,7 @@ def test_a_prefix_too_short_to_be_cached_has_its_schema_enforced():
 
 def test_a_reply_given_again_has_its_schema_enforced_and_is_told_what_was_wrong():
     with says(FITS) as service:
-        ask_itself(service.url, question(material=LONG, guidance=Clean("verdict was missing")))
+        ask_itself(service.url, question(material=LONG, guidance=CleanText("verdict was missing")))
     (call,) = service.calls
     assert call.body["tools"][0]["input_schema"] == SCHEMA
     assert "verdict was missing" in call.text

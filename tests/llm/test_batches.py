@@ -9,7 +9,7 @@ import pytest
 from assay.errors import ModelBusy, ModelRefused, ModelUnavailable
 from assay.llm.client import MOST_BYTES, QuestionRunner, ask_batch, split_batches
 from assay.testing.models import EarlyStop, ErrorStatus, ModelServer, reply_in_turn
-from assay.types import Clean
+from assay.types import CleanText
 from tests.llm.questions import FITS, SCHEMA, Purse, Watch, check, question, several, to
 from tests.tables import each_row
 
@@ -182,6 +182,6 @@ def test_many_questions_make_several_batches(monkeypatch):
 
     monkeypatch.setattr(client, "MOST_QUESTIONS", 4)
     assert [len(one) for one in split_batches(several(10))] == [4, 4, 2]
-    large = question(material=Clean("x" * (MOST_BYTES // 2)))
+    large = question(material=CleanText("x" * (MOST_BYTES // 2)))
     assert [len(one) for one in split_batches([large, large, large])] == [1, 1, 1]
     assert list(split_batches([])) == []

@@ -14,7 +14,7 @@ from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm import Answer, PaidRefusal
 from assay.llm.claude_cli import ClaudeCli, connect
 from assay.testing.models import BrokenReply, EarlyStop, ErrorStatus, ModelServer, RawBody, SlowReply, reply_in_turn
-from assay.types import Clean
+from assay.types import CleanText
 from tests.llm.questions import FITS, KEY, MATERIAL, SCHEMA, ask_many, question
 from tests.llm.real import claude_code
 
@@ -154,6 +154,6 @@ def test_a_reply_that_does_not_fit_is_told_so_once(env):
 
     with ModelServer(reply) as service:
         model = connect(Settings(url=service.url, timeout_s=60), env)
-        (asked,) = ask_many(model, [question(material=Clean("[1] mend it"))])
+        (asked,) = ask_many(model, [question(material=CleanText("[1] mend it"))])
     assert [call.outcome for call in asked.calls] == ["invalid", "ok"]
     assert json.loads(asked.text) == FITS

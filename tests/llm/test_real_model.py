@@ -8,7 +8,7 @@ import pytest
 
 from assay.judges.model.replies import SHAPES, build_schema
 from assay.llm import Question
-from assay.types import Clean
+from assay.types import CleanText
 from tests.llm.questions import ask, ask_many, question, to
 from tests.llm.real import bounded, small_model
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.outside
 def judging(job: str) -> Question:
     """A short question with a judge's own schema, as far as a small model comes to an end with it."""
     small = json.dumps(bounded(json.loads(build_schema(job)))).encode()
-    return question(job=job, task=Clean("Fill in the form."), schema=small, most_output=1_000)
+    return question(job=job, task=CleanText("Fill in the form."), schema=small, most_output=1_000)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,6 @@ def test_a_real_model_gives_what_a_judge_reads_through_anthropic(job):
 
 @pytest.mark.parametrize("backend", ["anthropic", "openai"])
 def test_too_long_for_a_real_model_is_refused(url, backend):
-    (asked,) = ask_many(to(backend, url, timeout_s=180), [question(material=Clean("word " * 6_000))])
+    (asked,) = ask_many(to(backend, url, timeout_s=180), [question(material=CleanText("word " * 6_000))])
     assert asked.trouble == "refused"
     assert "too long" in asked.why

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.git.repo import open_repo
-from assay.sessions.lines import packed
 from assay.sessions.rework.history import DAY, FollowResult, LineTarget, ReworkRules
 from assay.sessions.rework.survival import follow_lines
-from assay.types import Written
+from assay.types import FileLines
+from assay.types.lines import hash_lines
 
 BEGAN = 1_767_258_000.0  # 1 January 2026, 09:00 UTC
 HOUR = 3600.0
@@ -103,7 +103,7 @@ class Repository:
 
 def session(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> LineTarget:
     """A session that wrote these lines by file, in the two hours before the day's commit."""
-    written = tuple(Written(path=path, lines=packed(some)) for path, some in lines.items())
+    written = tuple(FileLines(path=path, lines=hash_lines(some)) for path, some in lines.items())
     times = {"started": at(day) - 2 * HOUR, "ended": at(day) - 60.0}
     return LineTarget(id=id, written=written, **(times | more))
 

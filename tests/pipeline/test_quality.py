@@ -23,7 +23,7 @@ from assay.pipeline.quality import (
     list_questions,
 )
 from assay.scores.profiles import load_profile
-from assay.sessions.chunking import TARGET, WHOLE
+from assay.sessions.chunks import TARGET, WHOLE
 from assay.sessions.redaction import Redactor
 from assay.sessions.rendering import estimate_tokens
 from assay.stores import Store, open_store

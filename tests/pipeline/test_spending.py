@@ -19,7 +19,7 @@ from assay.pipeline.cost import (
     find_price,
     measure_question,
 )
-from assay.types import Clean, Usage
+from assay.types import CleanText, Usage
 from tests.llm.questions import question, several
 
 HAIKU = "claude-haiku-4-5"
@@ -39,7 +39,7 @@ def call(usage: Usage, **more) -> ModelCall:
 
 
 def long(job: str = "outcome", about: str = "reed") -> Question:
-    return question(job=job, material=Clean(f"{about} " * 9_000))
+    return question(job=job, material=CleanText(f"{about} " * 9_000))
 
 
 # --- prices -------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_what_was_set_aside_is_free_again_when_a_call_cost_less():
 
 def test_what_is_put_again_is_in_no_batch_and_set_aside_at_full_price():
     purse = CostLimit(1.0, PRICE, 0.5, Service())
-    first, again = question(), question(guidance=Clean("`a` is missing"))
+    first, again = question(), question(guidance=CleanText("`a` is missing"))
     assert purse.dearest(again, PRICE) == pytest.approx(2 * purse.dearest(first, PRICE))
 
 

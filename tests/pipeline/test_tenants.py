@@ -10,7 +10,7 @@ from assay.config import Tenant
 from assay.pipeline.privacy import find_named_tenant, find_tenant
 from assay.testing.claude_code import build_prompt, build_reply, build_result, build_shell_call, write_lines
 from assay.testing.models import ModelServer
-from assay.types.signs import of_attribute, of_key
+from assay.types.value import sign_attribute, sign_key
 from tests.exits.leaving import Place, reply
 from tests.exits.pulled import Langfuse, native
 
@@ -112,10 +112,10 @@ KNOWN = {
     ("folder", "signs", "tenant"),
     [
         ("/work/x", [], "here"),
-        ("/srv", [of_attribute("team", "mill"), of_attribute("site", "north")], "mill"),
-        ("/srv", [of_attribute("team", "mill")], None),
-        ("", [of_key(KEY.upper())], "keyed"),
-        ("/work/x", [of_key(KEY)], "keyed"),
+        ("/srv", [sign_attribute("team", "mill"), sign_attribute("site", "north")], "mill"),
+        ("/srv", [sign_attribute("team", "mill")], None),
+        ("", [sign_key(KEY.upper())], "keyed"),
+        ("/work/x", [sign_key(KEY)], "keyed"),
         ("", [], None),
     ],
 )

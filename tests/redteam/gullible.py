@@ -28,7 +28,7 @@ from assay.pipeline.judge_stream import (
 )
 from assay.pipeline.judgement import SessionJudgement
 from assay.pipeline.privacy import PrivacyRules, VisibleStream, WordOwner
-from assay.sessions.boundaries import cut
+from assay.sessions.boundaries import cut_segments
 from assay.sessions.redaction import Redactor, redact_secrets
 from assay.sessions.rendering import sanitize_text
 from assay.types import Failure, Prompt, Stream, Turn
@@ -232,7 +232,7 @@ def at_bench(read: VisibleStream, known: Mapping[str, QuestionResult]) -> tuple[
     if bench.wanted:
         return [], bench.wanted
     found = []
-    for segment in cut(read.placed, gaps, frozenset(), Boundaries()):
+    for segment in cut_segments(read.placed, gaps, frozenset(), Boundaries()):
         turns, after = list_turns_in(read.stream, segment), find_prompt_after(read.stream, segment)
         said, _ = bench.judge(segment.id, turns, after, find_segment_owner(read, segment))
         found.append(Found(turns=turns, after=after, judged=said))

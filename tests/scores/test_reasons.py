@@ -17,7 +17,7 @@ from assay.scores.reasons import (
     find_obstacle,
     list_obstacles,
 )
-from assay.sessions.ending import BROKEN
+from assay.sessions.endings import BROKEN_ENDINGS
 from assay.types import FailureKind, Intent, Session
 from tests.make_sessions import QUICK, SHUFFLED, any_session, checked, failing, missed, reason, session_of
 from tests.tables import each_row
@@ -60,7 +60,7 @@ def test_every_word_has_a_phrase_and_every_phrase_a_remedy() -> None:
     assert set(FAILURES) == set(get_args(FailureKind))
     assert set(HABITS) == set(get_args(Intent)) == set(FLOORS)
     assert set(TELLING.values()) | set(FAILURES) <= set(REASONS)
-    assert set(TELLING) >= BROKEN
+    assert set(TELLING) >= BROKEN_ENDINGS
     assert set(REASONS) - set(REMEDIES) == {"unverified", "inconclusive", "unconfirmed", "incomplete"}
 
 

@@ -9,12 +9,12 @@ import pytest
 from assay.scores import prism
 from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Report, Skips, build_report
-from assay.types import Entry, Session
+from assay.types import LedgerLine, Session
 from tests.make_sessions import failing, session_of
 
 JUDGE = JudgeInfo(backend="offline", versions={"topic": "1", "outcome": "1"})
 SKIPPED = Skips(files=1, lines=2, reasons={"no JSON": 2})
-ENTRY = Entry(
+ENTRY = LedgerLine(
     at="2026-03-02T09:00:00Z",
     agent="codex",
     stream="s1",

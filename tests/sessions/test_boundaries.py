@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.config import Boundaries
-from assay.sessions.boundaries import COMMIT_FLOOR, cut, turn_id
+from assay.sessions.boundaries import COMMIT_FLOOR, cut_segments, hash_turn
 from assay.types import Call, Edit, Gap, Mark, Part, Prompt, Reply, Run, Segment, Spend, Stream, Turn, Usage
 from tests.tables import each_row
 
@@ -70,11 +70,11 @@ def segments(
 ) -> list[Segment]:
     """The segments; splits are given by the number of the turn."""
     whole = stream(*turns)
-    return list(cut(whole, list(gaps), {id_of(turns[n]) for n in splits}, rules))
+    return list(cut_segments(whole, list(gaps), {id_of(turns[n]) for n in splits}, rules))
 
 
 def id_of(one: Turn) -> str:
-    return turn_id("claude-code", "s1", one)
+    return hash_turn("claude-code", "s1", one)
 
 
 def firsts(found: Iterable[Segment]) -> list[int]:
@@ -100,7 +100,7 @@ def test_a_conversation_is_one_segment_with_the_id_of_its_first_turn() -> None:
 
 
 def test_a_turn_id_is_twelve_hex_digits_and_tells_agent_stream_and_prompt_apart() -> None:
-    ids = {turn_id(*names, turn(n)) for names in (("a", "s"), ("a", "t"), ("b", "s")) for n in (1, 2)}
+    ids = {hash_turn(*names, turn(n)) for names in (("a", "s"), ("a", "t"), ("b", "s")) for n in (1, 2)}
     assert len(ids) == 6
     assert all(len(one) == 12 and int(one, 16) >= 0 for one in ids)
 
@@ -165,7 +165,7 @@ def test_a_person_may_split_off_what_a_conversation_begins_with(place: int) -> N
 
 
 def test_a_split_at_a_turn_that_is_not_there_is_nothing() -> None:
-    assert len(cut(stream(turn(1), turn(2)), (), {"0" * 12}, RULES)) == 1
+    assert len(cut_segments(stream(turn(1), turn(2)), (), {"0" * 12}, RULES)) == 1
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_files_are_those_that_were_modified_each_once_and_absolute() -> None:
 
 def test_a_stream_from_windows_has_its_own_kind_of_path() -> None:
     drive = "C:\\Users\\ada\\till"
-    (only,) = cut(stream(turn(1, edit("src/a.py"), edit(f"{drive}\\src\\a.py")), cwd=drive), (), set(), RULES)
+    (only,) = cut_segments(stream(turn(1, edit("src/a.py"), edit(f"{drive}\\src\\a.py")), cwd=drive), (), set(), RULES)
     assert only.files == (f"{drive}\\src\\a.py",)
 
 
@@ -380,11 +380,11 @@ def cuttings(draw: st.DrawFn) -> tuple[tuple[Turn, ...], list[Gap], set[str], Bo
 @given(cuttings())
 def test_every_turn_is_in_exactly_one_segment_in_order(cutting: Any) -> None:
     turns, gaps, splits, rules = cutting
-    found = cut(stream(*turns), gaps, splits, rules)
+    found = cut_segments(stream(*turns), gaps, splits, rules)
     covered = [n for one in found for n in range(one.first, one.last + 1)]
     assert covered == (list(range(len(turns))) if found else [])
     assert found or not any(one.prompt or one.calls for one in turns)
     assert all(turns[one.first].prompt for one in found[1:])
     assert all(one.id == id_of(turns[one.first]) and one.began_at <= one.ended_at for one in found)
     assert all(before.last + 1 == after.first for before, after in pairwise(found))
-    assert found == cut(stream(*turns), gaps, splits, rules)
+    assert found == cut_segments(stream(*turns), gaps, splits, rules)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sessions.chunking import GAP, Chunk, chunk, shorten, task_of
+from assay.sessions.chunks import GAP, Chunk, cut_chunks, find_task, shorten_turn
 from assay.types import Call, Prompt, Reply, Run, Turn
 from tests.judges.make_turns import asked, session, shell
 from tests.tables import each_row
@@ -33,7 +33,7 @@ def spans(chunks: list[Chunk]) -> list[tuple[int, int, int]]:
     ],
 )
 def test_a_session_is_cut_by_tokens(turns: list[int], expected: list[tuple[int, int, int]]) -> None:
-    assert spans(chunk(turns)) == expected
+    assert spans(cut_chunks(turns)) == expected
 
 
 @pytest.mark.parametrize(
@@ -49,20 +49,20 @@ def test_a_session_is_cut_by_tokens(turns: list[int], expected: list[tuple[int, 
 def test_the_tail_is_left_alone_where_it_is_large_or_does_not_fit(
     turns: list[int], expected: list[tuple[int, int, int]]
 ) -> None:
-    assert spans(chunk(turns)) == expected
+    assert spans(cut_chunks(turns)) == expected
 
 
 def test_the_tail_is_merged_under_the_target() -> None:
     # 0-1 | 1 shared and 2-3 (69,000) | 1,000 each shared and 2,000: merged into 2-7 once turn 1 is no longer shared
     turns = [49_000, 20_000, 45_000, 1_000, 1_000, 1_000, 1_000, 2_000]
-    found = chunk(turns)
+    found = cut_chunks(turns)
     assert spans(found) == [(0, 0, 1), (2, 2, 7)]
     assert found[-1].tokens == 51_000
     assert [one.own_tokens for one in found] == [69_000, 51_000]
 
 
 def test_the_task_takes_room_in_every_chunk_but_the_first() -> None:
-    found = chunk([10_000] * 14, task=10_000)
+    found = cut_chunks([10_000] * 14, task=10_000)
     assert [one.has_task for one in found] == [False, *[True] * (len(found) - 1)]
     assert spans(found)[:2] == [(0, 0, 6), (3, 7, 8)]
     assert found[1].tokens == 70_000
@@ -70,7 +70,7 @@ def test_the_task_takes_room_in_every_chunk_but_the_first() -> None:
 
 
 def test_a_giant_turn_is_shortened_and_said_so() -> None:
-    found = chunk([5_000, 300_000, 5_000], task=2_000)
+    found = cut_chunks([5_000, 300_000, 5_000], task=2_000)
     assert [one.shortened for one in found] == [None, 1, None]
     assert found[1].room == 68_000
     assert found[1].tokens == TARGET
@@ -79,7 +79,7 @@ def test_a_giant_turn_is_shortened_and_said_so() -> None:
 
 @given(sizes, tasks)
 def test_no_chunk_is_over_the_target_and_every_turn_is_somebodys_own(turns: list[int], task: int) -> None:
-    found = chunk(turns, task=task)
+    found = cut_chunks(turns, task=task)
     own = [n for one in found for n in range(one.own_first, one.last + 1)]
     assert own == list(range(len(turns)))
     if sum(turns) <= WHOLE:
@@ -93,7 +93,7 @@ def test_no_chunk_is_over_the_target_and_every_turn_is_somebodys_own(turns: list
 
 @given(sizes, tasks)
 def test_a_chunk_shares_four_turns_or_as_many_as_fit(turns: list[int], task: int) -> None:
-    found = chunk(turns, task=task)
+    found = cut_chunks(turns, task=task)
     room = TARGET - task
     cut = [min(size, room if n else TARGET) for n, size in enumerate(turns)]
     for one in found[1:]:
@@ -105,7 +105,7 @@ def test_a_chunk_shares_four_turns_or_as_many_as_fit(turns: list[int], task: int
 
 @given(sizes, tasks)
 def test_tokens_are_own_and_shared_and_the_task(turns: list[int], task: int) -> None:
-    for one in chunk(turns, task=task):
+    for one in cut_chunks(turns, task=task):
         own = turns[one.own_first : one.last + 1]
         if one.shortened is None:
             assert one.own_tokens == sum(own)
@@ -115,7 +115,7 @@ def test_tokens_are_own_and_shared_and_the_task(turns: list[int], task: int) -> 
 
 @given(sizes, tasks)
 def test_a_small_tail_stays_only_where_it_does_not_fit(turns: list[int], task: int) -> None:
-    found = chunk(turns, task=task)
+    found = cut_chunks(turns, task=task)
     if len(found) > 1 and found[-1].tokens < 0.5 * found[-2].tokens:
         room = TARGET - (task if found[-2].own_first else 0)
         merged = sum(turns[found[-2].own_first :]) + (task if found[-2].first else 0)
@@ -125,10 +125,10 @@ def test_a_small_tail_stays_only_where_it_does_not_fit(turns: list[int], task: i
 
 def test_the_task_is_the_first_prompt_that_is_no_shell_command() -> None:
     turns = session(asked(None, "warming up"), asked("ls", kind="shell"), asked("weave a scarf"), asked("blue"))
-    task = task_of(turns)
+    task = find_task(turns)
     assert task
     assert task.text == "weave a scarf"
-    assert task_of(session(asked(None, "x"))) is None
+    assert find_task(session(asked(None, "x"))) is None
 
 
 # --- one giant turn ---------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def giant(calls: int = 400, errors: tuple[int, ...] = (77, 200, 341)) -> Turn:
 def test_a_shortened_turn_keeps_its_head_its_tail_and_every_error(tokens: int) -> None:
     turn = giant()
     assert size(turn) > 60_000
-    found = shorten(turn, tokens, size)
+    found = shorten_turn(turn, tokens, size)
     assert size(found) <= tokens
     assert found.prompt == turn.prompt
     said = [call.command for call in found.calls]
@@ -169,18 +169,18 @@ def test_a_shortened_turn_keeps_its_head_its_tail_and_every_error(tokens: int) -
 
 def test_more_room_keeps_more() -> None:
     turn = giant()
-    kept = [len(shorten(turn, tokens, size).calls) for tokens in (2_000, 10_000, 40_000)]
+    kept = [len(shorten_turn(turn, tokens, size).calls) for tokens in (2_000, 10_000, 40_000)]
     assert kept == sorted(set(kept))
 
 
 def test_a_turn_that_fits_stays_as_it_is() -> None:
     turn = giant(10, ())
-    assert shorten(turn, 1_000_000, size) is turn
+    assert shorten_turn(turn, 1_000_000, size) is turn
 
 
 def test_errors_stay_even_where_they_alone_are_too_many() -> None:
     turn = giant(200, tuple(range(200)))
-    found = shorten(turn, 500, size)
+    found = shorten_turn(turn, 500, size)
     assert len(found.calls) == 200
     assert all("Error: thread" in call.output for call in found.calls)
     assert size(found) < size(turn) / 3
@@ -210,7 +210,7 @@ def test_whatever_the_turn_every_error_is_kept(done: list[Call | Reply], tokens:
         replies=tuple(one for one in done if isinstance(one, Reply)),
         calls=tuple(one for one in done if isinstance(one, Call)),
     )
-    found = shorten(turn, tokens, size)
+    found = shorten_turn(turn, tokens, size)
     failed = [call for call in turn.calls if call.status in ("error", "rejected") or call.runs]
     assert len([call for call in found.calls if call.status in ("error", "rejected") or call.runs]) == len(failed)
     assert found.prompt == turn.prompt

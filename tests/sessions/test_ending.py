@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from assay.sessions.ending import BROKEN, LAST_WORDS, Ending, EndingKind, announces_more, ending, tail
+from assay.sessions.endings import (
+    BROKEN_ENDINGS,
+    LAST_WORDS,
+    Ending,
+    EndingKind,
+    find_ending,
+    is_announcing_more,
+    quote_tail,
+)
 from assay.types import Call, Mark, Turn
 from tests.judges.make_turns import QUICK, any_turns, asked, checked, committed, edit, look, session, shell, tool
 from tests.tables import each_row
@@ -22,7 +30,7 @@ def by_helper(call: Call) -> Call:
 
 def end_of(*done: Any, text: str = "round the sums") -> Ending:
     """How a session of one prompt ends."""
-    return ending(session(asked(text, *done)))
+    return find_ending(session(asked(text, *done)))
 
 
 # --- one turn -----------------------------------------------------------------------------------
@@ -72,7 +80,7 @@ def test_words_and_a_call_of_the_same_moment_end_with_the_call() -> None:
     (one,) = session(asked("round the sums", "Rounding.", FIX))
     moment = one.replies[0].at
     same = Turn(prompt=one.prompt, replies=one.replies, calls=(Call(id="c", at=moment, name="Edit", target="a.py"),))
-    assert ending([same]).kind == "mid_work"
+    assert find_ending([same]).kind == "mid_work"
 
 
 @each_row(
@@ -145,7 +153,7 @@ def test_work_on_such_errors_is_no_such_error(text: str) -> None:
     ],
 )
 def test_who_says_what_comes_next_has_not_finished(text: str) -> None:
-    assert announces_more(text)
+    assert is_announcing_more(text)
 
 
 @each_row(
@@ -166,7 +174,7 @@ def test_who_says_what_comes_next_has_not_finished(text: str) -> None:
     ],
 )
 def test_who_reports_or_asks_back_has_finished(text: str) -> None:
-    assert not announces_more(text)
+    assert not is_announcing_more(text)
 
 
 @each_row(
@@ -183,33 +191,33 @@ def test_who_reports_or_asks_back_has_finished(text: str) -> None:
     ],
 )
 def test_the_tail_is_the_last_sentence(text: str, last: str) -> None:
-    assert tail(text) == last
+    assert quote_tail(text) == last
 
 
 # --- several turns ------------------------------------------------------------------------------
 
 
 def test_nothing_ends_with_nothing() -> None:
-    assert ending([]) == Ending("nothing", 0, "")
+    assert find_ending([]) == Ending("nothing", 0, "")
 
 
 def test_the_last_prompt_tells_the_end() -> None:
     turns = session(asked("round the sums", FIX), asked("and the taxes", "Rounded."))
-    assert ending(turns) == Ending("answered", 2, "Rounded.")
+    assert find_ending(turns) == Ending("answered", 2, "Rounded.")
 
 
 def test_what_a_person_runs_is_no_prompt() -> None:
     turns = session(asked("round the sums", "Rounded."), asked("git diff", kind="shell"))
-    assert ending(turns) == Ending("answered", 1, "Rounded.")
+    assert find_ending(turns) == Ending("answered", 1, "Rounded.")
 
 
 def test_turns_that_nobody_began_end_too() -> None:
-    assert ending(session(asked(None, "Rounded."), asked(None, FIX))) == Ending("mid_work", 2, "till/sum.py")
+    assert find_ending(session(asked(None, "Rounded."), asked(None, FIX))) == Ending("mid_work", 2, "till/sum.py")
 
 
 @pytest.mark.parametrize("words", ["thanks!", "great, thank you", "danke", "gracias", "谢谢", "ありがとう", "lgtm"])
 def test_a_goodbye_needs_no_answer(words: str) -> None:
-    assert ending(session(asked("round the sums", "Rounded."), asked(words))) == Ending("answered", 1, "Rounded.")
+    assert find_ending(session(asked("round the sums", "Rounded."), asked(words))) == Ending("answered", 1, "Rounded.")
 
 
 @pytest.mark.parametrize(
@@ -223,21 +231,21 @@ def test_a_goodbye_needs_no_answer(words: str) -> None:
     ],
 )
 def test_anything_else_does(words: str) -> None:
-    assert ending(session(asked("round the sums", "Rounded."), asked(words))) == Ending("unanswered", 2, words)
+    assert find_ending(session(asked("round the sums", "Rounded."), asked(words))) == Ending("unanswered", 2, words)
 
 
 def test_a_goodbye_after_an_open_end_leaves_it_open() -> None:
-    assert ending(session(asked("round the sums", FIX), asked("thanks"))).kind == "mid_work"
+    assert find_ending(session(asked("round the sums", FIX), asked("thanks"))).kind == "mid_work"
 
 
 def test_a_goodbye_that_opens_a_session_waits_for_its_answer() -> None:
-    assert ending(session(asked("thanks"))) == Ending("unanswered", 1, "thanks")
+    assert find_ending(session(asked("thanks"))) == Ending("unanswered", 1, "thanks")
 
 
 def test_a_thousand_goodbyes_are_one() -> None:
     turns = session(asked("round the sums", "Rounded."), *[asked("thanks")] * 2_000)
     began = time.process_time()
-    assert ending(turns) == Ending("answered", 1, "Rounded.")
+    assert find_ending(turns) == Ending("answered", 1, "Rounded.")
     assert time.process_time() - began < 1
 
 
@@ -249,8 +257,8 @@ def all_said(turn: Turn) -> list[str]:
 @QUICK
 @given(any_turns())
 def test_any_turns_end_somehow_and_the_quote_stands_in_the_turn(turns: tuple[Turn, ...]) -> None:
-    end = ending(turns)
+    end = find_ending(turns)
     assert (end.kind == "nothing") == (not turns)
-    assert end.kind not in BROKEN or turns
+    assert end.kind not in BROKEN_ENDINGS or turns
     if turns:
         assert any(end.quote in said for said in all_said(turns[end.turn - 1]))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay import facts
 from assay.facts import tokens
 from assay.facts import turns as turns_fact
-from assay.sessions.join import Piece, join, keys, precedence
+from assay.sessions.streams import FilePiece, join_files, list_keys, rank_file
 from assay.types import Stream, Turn
 from tests.make import (
     Record,
@@ -28,28 +28,28 @@ from tests.make import (
 PATIENT = settings(max_examples=60, deadline=None)
 
 
-def piece(path: str, records: list[Record]) -> Piece:
+def piece(path: str, records: list[Record]) -> FilePiece:
     return path, *built(*records)
 
 
-def joined(*pieces: Piece) -> dict[str, Stream]:
+def joined(*pieces: FilePiece) -> dict[str, Stream]:
     """All streams of some files, each without what an earlier file of another stream owns."""
     streams = {part.stream for _, part, _ in pieces}
     found = {}
     for stream in sorted(streams):
         mine = [one for one in pieces if one[1].stream == stream]
         others = [one for one in pieces if one[1].stream != stream]
-        found[stream] = join(mine, owned_elsewhere(mine, others))
+        found[stream] = join_files(mine, owned_elsewhere(mine, others))
     return found
 
 
-def owned_elsewhere(mine: list[Piece], others: list[Piece]) -> frozenset[int]:
+def owned_elsewhere(mine: list[FilePiece], others: list[FilePiece]) -> frozenset[int]:
     """As a store finds it: the key belongs to the file that comes first of all that hold it."""
     first: dict[int, tuple[bool, str, str, str]] = {}
     for path, part, found in mine:
-        for key in keys(found):
-            first[key] = min(first.get(key, (True, "~", "", "")), precedence(path, part))
-    held = [(precedence(path, part), keys(found)) for path, part, found in others]
+        for key in list_keys(found):
+            first[key] = min(first.get(key, (True, "~", "", "")), rank_file(path, part))
+    held = [(rank_file(path, part), list_keys(found)) for path, part, found in others]
     return frozenset(key for key, rank in first.items() if any(key in have and other < rank for other, have in held))
 
 
@@ -129,13 +129,13 @@ def test_a_copy_of_a_copy_owns_only_what_it_adds() -> None:
 
 def test_a_compaction_worker_that_repeats_its_stream_adds_nothing() -> None:
     worker = aside("acompact-1", *(record | {"sessionId": "old", "timestamp": moment(300)} for record in OLD))
-    alone, both = join([piece("a", OLD)]), join([piece("a", OLD), piece("agent-acompact-1", worker)])
+    alone, both = join_files([piece("a", OLD)]), join_files([piece("a", OLD), piece("agent-acompact-1", worker)])
     assert (both.turns, both.files) == (alone.turns, ("a", "agent-acompact-1"))
 
 
 def test_the_stream_is_told_by_its_first_main_file() -> None:
     agent = aside("a1", *stamped(assistant("x", id="m8"), stream="old", start=-50, cwd="/elsewhere"))
-    stream = join([piece("agent-a1", agent), piece("a", OLD)])
+    stream = join_files([piece("agent-a1", agent), piece("a", OLD)])
     assert (stream.about.by, stream.about.cwd, stream.files) == ("", "/home/ada/till", ("a", "agent-a1"))
 
 
@@ -149,9 +149,9 @@ def test_the_stream_is_told_by_its_first_main_file() -> None:
     ],
 )
 def test_two_files_of_a_stream_hold_each_turn_once(early: list[Record], late: list[Record]) -> None:
-    whole = join([piece("a", OLD)]).turns
+    whole = join_files([piece("a", OLD)]).turns
     for names in (("a", "b"), ("b", "a")):
-        both = join([piece(names[0], early), piece(names[1], late)])
+        both = join_files([piece(names[0], early), piece(names[1], late)])
         assert both.turns == whole
 
 
@@ -160,14 +160,14 @@ def test_two_files_of_a_stream_hold_each_turn_once(early: list[Record], late: li
 def test_a_file_and_its_beginning_are_the_file(records: list[Record], draws: st.DataObject) -> None:
     whole = piece("b", records)
     cut = piece(draws.draw(st.sampled_from(["a", "c"])), records[: draws.draw(st.integers(1, len(records)))])
-    assert join([whole, cut]).turns == join([whole]).turns
+    assert join_files([whole, cut]).turns == join_files([whole]).turns
 
 
 @PATIENT
 @given(records=conversations())
 def test_a_stream_of_one_file_is_that_files_turns(records: list[Record]) -> None:
     path, part, found = piece("a", records)
-    assert join([(path, part, found)]).turns == found
+    assert join_files([(path, part, found)]).turns == found
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_stream_of_one_file_is_that_files_turns(records: list[Record]) -> None
 )
 def test_what_came_before_anybody_spoke_is_not_lost(records: list[Record]) -> None:
     path, part, found = piece("a", stamped(*records))
-    assert join([(path, part, found)]).turns == found
+    assert join_files([(path, part, found)]).turns == found
 
 
 @PATIENT
@@ -209,7 +209,7 @@ def chained(records: list[Record]) -> list[Record]:
 
 
 def keys_of(stream: Stream | None) -> set[int]:
-    return set(keys(stream.turns)) if stream else set()
+    return set(list_keys(stream.turns)) if stream else set()
 
 
 def established(found: tuple[Turn, ...]) -> bytes:
@@ -220,7 +220,7 @@ def established(found: tuple[Turn, ...]) -> bytes:
 @given(records=conversations(stream="old"))
 def test_a_wholly_copied_stream_adds_no_turns_and_no_tokens(records: list[Record]) -> None:
     streams = joined(piece("a", records), piece("b", chained(records)))
-    assert established(streams["old"].turns) == established(join([piece("a", records)]).turns)
+    assert established(streams["old"].turns) == established(join_files([piece("a", records)]).turns)
     assert prompts(streams["new"]) == []
     assert spent(streams["new"]) == 0
     assert calls(streams["new"]) == []

@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.config import Boundaries
-from assay.sessions import linebook
-from assay.sessions.boundaries import cut
-from assay.sessions.calls import net_lines
-from assay.sessions.lines import hash_of, packed, unpacked
-from assay.sessions.turns import Builder
-from assay.types import Call, Edit, Gap, Part, Prompt, Result, Stream, Turn, Written
+from assay.sessions import written_lines
+from assay.sessions.boundaries import cut_segments
+from assay.sessions.calls import count_changed_lines
+from assay.sessions.turns import TurnBuilder
+from assay.types import Call, Edit, FileLines, Gap, Part, Prompt, Result, Stream, Turn
+from assay.types.lines import hash_line, hash_lines, unpack_hashes
 from tests.make import answer, aside, assistant, built, calling, patch, user, written
 from tests.tables import each_row
 
 CWD = "/home/ada/till"
 PRICE, TAX = f"{CWD}/price.py", f"{CWD}/tax.py"
 WORDS = {"one": "one_line()", "two": "two_lines()", "three": "three_lines()", "old": "old_line()", "new": "new_line()"}
-NAMES = {hash_of(line): name for name, line in WORDS.items()}
+NAMES = {hash_line(line): name for name, line in WORDS.items()}
 
 
 def hashed(names: str) -> bytes:
-    return packed(WORDS[name] for name in names.split())
+    return hash_lines(WORDS[name] for name in names.split())
 
 
 def edited(added: str = "", removed: str = "", path: str = PRICE, **more: Any) -> Call:
@@ -43,21 +43,21 @@ def edited(added: str = "", removed: str = "", path: str = PRICE, **more: Any) -
 
 def shell(command: str, status: Any = "ok", output: str = "") -> Call:
     """A shell command, read as a transcript's would be."""
-    builder = Builder()
+    builder = TurnBuilder()
     builder.take(Call(id="c", at="", name="Bash", kind="shell", command=command))
     builder.take(Result(id="c", at="", status=status, output=output, exit_code=0 if status == "ok" else 1))
     [[call]] = [turn.calls for turn in builder.turns()]
     return call
 
 
-def read(listed: Iterable[Written]) -> dict[str, str]:
-    return {one.path: " ".join(NAMES.get(line, "?") for line in unpacked(one.lines)) for one in listed}
+def read(listed: Iterable[FileLines]) -> dict[str, str]:
+    return {one.path: " ".join(NAMES.get(line, "?") for line in unpack_hashes(one.lines)) for one in listed}
 
 
 def told(*calls: Call, cwd: str = CWD) -> tuple[dict[str, str], dict[str, str]]:
     """What the book says was written and removed."""
     made = [Turn(calls=(call,)) for call in calls]
-    return read(linebook.written(made, cwd)), read(linebook.removed(made, cwd))
+    return read(written_lines.list_written_lines(made, cwd)), read(written_lines.list_removed_lines(made, cwd))
 
 
 BOOKS: dict[str, tuple[list[Call], dict[str, str], dict[str, str]]] = {
@@ -172,8 +172,8 @@ def test_claude_code_edits_of_main_and_sub_agent_stand_in_one_book() -> None:
             answer("t2", "ok", patch(path, " two_lines()", "-one_line()", "+three_lines()")),
         ),
     )
-    assert read(linebook.written(main, CWD)) == {path: "two three"}
-    assert linebook.removed(main, CWD) == ()
+    assert read(written_lines.list_written_lines(main, CWD)) == {path: "two three"}
+    assert written_lines.list_removed_lines(main, CWD) == ()
 
 
 # --- several segments -----------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def segments(*turns: Turn, shifts: Sequence[int] = ()) -> Any:
         id="s", agent="claude-code", files=(), about=Part(agent="claude-code", stream="s", cwd=CWD), turns=turns
     )
     gaps = [Gap(turn=n, is_shift=True, confidence=0.9, evidence="") for n in shifts]
-    return cut(stream, gaps, frozenset(), Boundaries())
+    return cut_segments(stream, gaps, frozenset(), Boundaries())
 
 
 def turn(n: int, *calls: Call) -> Turn:
@@ -217,12 +217,12 @@ def test_a_segment_has_its_lines_commits_and_what_it_took_back() -> None:
     ],
 )
 def test_only_commands_that_throw_work_away_are_noted(command: str, said: list[str]) -> None:
-    assert list(linebook.undone([Turn(calls=(shell(command),))])) == said
+    assert list(written_lines.list_undoing_commands([Turn(calls=(shell(command),))])) == said
 
 
 def test_what_one_segment_removes_of_another_is_own_in_the_session_of_both() -> None:
     parts = segments(turn(0, edited("one two", "old")), turn(1, edited("new", "two three")), shifts=[1])
-    whole = linebook.together(parts)
+    whole = written_lines.merge_books(parts)
     assert (read(whole.written()), read(whole.removed())) == ({PRICE: "one new"}, {PRICE: "old three"})
 
 
@@ -240,16 +240,16 @@ CALLS = st.builds(
 UPDATES = st.builds(edited, SOME, SOME)
 
 
-def count(listed: Iterable[Written]) -> int:
-    return sum(len(unpacked(one.lines)) for one in listed)
+def count(listed: Iterable[FileLines]) -> int:
+    return sum(len(unpack_hashes(one.lines)) for one in listed)
 
 
 @given(st.lists(CALLS))
 def test_no_more_is_written_than_was_added_nor_removed_than_was_taken(calls: list[Call]) -> None:
     made = [Turn(calls=tuple(calls))]
-    added, removed = net_lines(made)
-    assert count(linebook.written(made, CWD)) <= added
-    assert count(linebook.removed(made, CWD)) <= removed
+    added, removed = count_changed_lines(made)
+    assert count(written_lines.list_written_lines(made, CWD)) <= added
+    assert count(written_lines.list_removed_lines(made, CWD)) <= removed
 
 
 @given(st.lists(UPDATES))
@@ -257,13 +257,13 @@ def test_lines_add_up(calls: list[Call]) -> None:
     """What is left of a file's lines is what was added less what was removed."""
     left: Counter[int] = Counter()
     for call in calls:
-        left.update(unpacked(call.edits[0].new))
-        left.subtract(unpacked(call.edits[0].old))
+        left.update(unpack_hashes(call.edits[0].new))
+        left.subtract(unpack_hashes(call.edits[0].old))
     [wrote], [took] = [
-        [Counter(line for one in listed for line in unpacked(one.lines))]
+        [Counter(line for one in listed for line in unpack_hashes(one.lines))]
         for listed in (
-            linebook.written([Turn(calls=tuple(calls))], CWD),
-            linebook.removed([Turn(calls=tuple(calls))], CWD),
+            written_lines.list_written_lines([Turn(calls=tuple(calls))], CWD),
+            written_lines.list_removed_lines([Turn(calls=tuple(calls))], CWD),
         )
     ]
     assert (wrote, took) == (+left, -left)
@@ -271,15 +271,21 @@ def test_lines_add_up(calls: list[Call]) -> None:
 
 @given(st.lists(UPDATES))
 def test_lines_stand_in_the_order_in_which_they_were_added(calls: list[Call]) -> None:
-    order = iter([line for call in calls for line in unpacked(call.edits[0].new)])
-    wrote = [line for one in linebook.written([Turn(calls=tuple(calls))], CWD) for line in unpacked(one.lines)]
+    order = iter([line for call in calls for line in unpack_hashes(call.edits[0].new)])
+    wrote = [
+        line
+        for one in written_lines.list_written_lines([Turn(calls=tuple(calls))], CWD)
+        for line in unpack_hashes(one.lines)
+    ]
     assert all(line in order for line in wrote)
 
 
 @given(st.lists(UPDATES), st.integers(0, 10))
 def test_a_book_may_be_kept_in_parts(calls: list[Call], at: int) -> None:
-    whole = linebook.book([Turn(calls=tuple(calls))], CWD)
+    whole = written_lines.build_book([Turn(calls=tuple(calls))], CWD)
     parts = segments(turn(0, *calls[:at]), turn(1, *calls[at:]), shifts=[1])
-    joined = linebook.together(parts)
+    joined = written_lines.merge_books(parts)
     for one, other in ((whole.written(), joined.written()), (whole.removed(), joined.removed())):
-        assert [sorted(unpacked(each.lines)) for each in one] == [sorted(unpacked(each.lines)) for each in other]
+        assert [sorted(unpack_hashes(each.lines)) for each in one] == [
+            sorted(unpack_hashes(each.lines)) for each in other
+        ]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.config import Boundaries
-from assay.sessions.linking import Linked, ledger, link
-from assay.types import Boundary, Corrected, Entry, Segment
+from assay.sessions.links import LinkedSession, build_ledger, link_segments
+from assay.types import Boundary, LedgerLine, PersonCorrection, Segment
 from tests.tables import each_row
 
 RULES = Boundaries()
@@ -38,21 +38,23 @@ def segment(id: str, began: float, ended: float, files: str = "ab", **more: Any)
     )
 
 
-def linked(*segments: Segment, corrections: Iterable[Corrected] = (), rules: Boundaries = RULES) -> list[Linked]:
-    return link(segments, list(corrections), rules)
+def linked(
+    *segments: Segment, corrections: Iterable[PersonCorrection] = (), rules: Boundaries = RULES
+) -> list[LinkedSession]:
+    return link_segments(segments, list(corrections), rules)
 
 
-def ids(sessions: Iterable[Linked]) -> list[str]:
+def ids(sessions: Iterable[LinkedSession]) -> list[str]:
     """Each session as the letters of its segments."""
     return ["".join(one.id for one in session.segments) for session in sessions]
 
 
-def merge(turn: str, into: str) -> Corrected:
-    return Corrected(kind="merge", turn=turn, into=into)
+def merge(turn: str, into: str) -> PersonCorrection:
+    return PersonCorrection(kind="merge", turn=turn, into=into)
 
 
-def split(turn: str) -> Corrected:
-    return Corrected(kind="split", turn=turn)
+def split(turn: str) -> PersonCorrection:
+    return PersonCorrection(kind="split", turn=turn)
 
 
 # --- soon after, on the same files ----------------------------------------------------------------
@@ -297,11 +299,11 @@ FAR = segment("A", 1, 2, "a"), segment("B", 300, 301, "b", project="/home/ada/lo
         (FAR, [merge("B", "A"), split("A")], ["AB"]),
         (FAR, [merge("B", "A"), merge("A", "B")], ["AB"]),
         (FAR, [merge("B", "Z"), merge("Z", "A"), merge("A", "A"), split("Z")], ["A", "B"]),
-        (FAR, [Corrected(kind="rename", turn="A", title="Till")], ["A", "B"]),
+        (FAR, [PersonCorrection(kind="rename", turn="A", title="Till")], ["A", "B"]),
     ],
 )
 def test_a_person_has_the_last_word_and_the_later_word_holds(
-    segments: tuple[Segment, ...], corrections: list[Corrected], sessions: list[str]
+    segments: tuple[Segment, ...], corrections: list[PersonCorrection], sessions: list[str]
 ) -> None:
     assert ids(linked(*segments, corrections=corrections)) == sessions
 
@@ -342,13 +344,13 @@ def test_a_later_merge_of_the_same_turn_moves_it() -> None:
 
 
 def test_the_ledger_tells_every_beginning_join_and_commit_in_order_of_time() -> None:
-    on = Entry(
+    on = LedgerLine(
         at=at(1.5), agent="claude-code", stream="s-B", session="B", signal="commit", effect="went_on",
         confidence=0.9, evidence="commit 1a2b3c4 of a.py; the next turn pushes it",
     )  # fmt: skip
     first, second = segment("A", 1, 2), segment("B", 3, 4, signal="clear")
     late = segment("C", 90, 91)
-    found = ledger(linked(late, replace(second, went_on=(replace(on, at=at(3.5)),)), first))
+    found = build_ledger(linked(late, replace(second, went_on=(replace(on, at=at(3.5)),)), first))
     assert [(one.at, one.session, one.effect, one.signal, one.stream) for one in found] == [
         (at(1), "A", "began", "conversation", "s-A"),
         (at(3), "A", "joined", "merge", "s-B"),
@@ -360,7 +362,7 @@ def test_the_ledger_tells_every_beginning_join_and_commit_in_order_of_time() -> 
 
 
 def test_no_sessions_no_ledger() -> None:
-    assert (linked(), ledger([])) == ([], [])
+    assert (linked(), build_ledger([])) == ([], [])
 
 
 def test_a_split_holds_again_where_the_merge_over_it_is_undone() -> None:
@@ -369,8 +371,8 @@ def test_a_split_holds_again_where_the_merge_over_it_is_undone() -> None:
         segment("E", 1, 1, "", stream="s1", signal="person", continues="s-A", first=0, last=0),
         segment("F", 2, 2, "", stream="s1", first=1, last=1),
     ]
-    words = [Corrected(kind="merge", turn="E", into="F"), Corrected(kind="split", turn="F")]
-    assert [[one.id for one in found.segments] for found in link(segments, words, Boundaries())] == [
+    words = [PersonCorrection(kind="merge", turn="E", into="F"), PersonCorrection(kind="split", turn="F")]
+    assert [[one.id for one in found.segments] for found in link_segments(segments, words, Boundaries())] == [
         ["A"],
         ["E"],
         ["F"],
@@ -381,7 +383,7 @@ def test_a_split_holds_again_where_the_merge_over_it_is_undone() -> None:
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> tuple[list[Segment], list[Corrected], Boundaries]:
+def stories(draw: st.DrawFn) -> tuple[list[Segment], list[PersonCorrection], Boundaries]:
     names = "ABCDEFGH"[: draw(st.integers(0, 8))]
     found = []
     for n, name in enumerate(names):
@@ -399,7 +401,7 @@ def stories(draw: st.DrawFn) -> tuple[list[Segment], list[Corrected], Boundaries
         files = draw(st.sampled_from(["", "a", "ab", "abc", "cd"]))
         found.append(segment(name, began, began + draw(st.integers(0, 20)), files, **more))
     word = st.builds(
-        Corrected,
+        PersonCorrection,
         kind=st.sampled_from(["split", "merge", "rename"]),
         turn=st.sampled_from("ABCDEFGHZ"),
         into=st.sampled_from("ABCDEFGHZ"),
@@ -411,17 +413,17 @@ def stories(draw: st.DrawFn) -> tuple[list[Segment], list[Corrected], Boundaries
 @given(stories(), st.randoms(use_true_random=False))
 def test_the_order_in_which_segments_come_does_not_matter(story: Any, dice: Any) -> None:
     segments, corrections, rules = story
-    found = link(segments, corrections, rules)
+    found = link_segments(segments, corrections, rules)
     shuffled = list(segments)
     dice.shuffle(shuffled)
-    assert link(shuffled, corrections, rules) == found
-    assert ledger(link(shuffled, corrections, rules)) == ledger(found)
+    assert link_segments(shuffled, corrections, rules) == found
+    assert build_ledger(link_segments(shuffled, corrections, rules)) == build_ledger(found)
 
 
 @given(stories())
 def test_every_segment_is_in_one_session_and_every_join_is_told_once(story: Any) -> None:
     segments, corrections, rules = story
-    found = link(segments, corrections, rules)
+    found = link_segments(segments, corrections, rules)
     assert sorted(one.id for session in found for one in session.segments) == sorted(one.id for one in segments)
     for session in found:
         ordered = [(one.began_at, one.agent, one.id) for one in session.segments]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.config import Rework
-from assay.sessions.lines import packed
 from assay.sessions.rework.transcripts import SessionWork, find_replaced, find_taken_back
-from assay.types import Written
+from assay.types import FileLines
+from assay.types.lines import hash_lines
 from tests.make_sessions import QUICK
 from tests.tables import each_row
 
@@ -23,8 +23,8 @@ def lines(count: int, start: int = 0) -> list[str]:
     return [f"total_{n} = add(total, {n})" for n in range(start, start + count)]
 
 
-def of(path: str, *text: str) -> tuple[Written, ...]:
-    return (Written(path=path, lines=packed(text)),)
+def of(path: str, *text: str) -> tuple[FileLines, ...]:
+    return (FileLines(path=path, lines=hash_lines(text)),)
 
 
 def work(id: str, day: int = 1, **more: Any) -> SessionWork:

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from assay.sessions.lines import packed
 from assay.sessions.rework.history import DAY, CodeChange, FileChange, FollowResult, Hunk, LineTarget, ReworkRules
 from assay.sessions.rework.landing import RevertMessage, is_bot
 from assay.sessions.rework.similarity import find_successors
 from assay.sessions.rework.survival import follow_lines
-from assay.types import Reworked, Written
+from assay.types import FileLines, ReworkResult
+from assay.types.lines import hash_lines
 
 PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 HOUR = 3600.0
@@ -64,7 +64,7 @@ class World:
 
 
 def wrote(lines: Mapping[str, Sequence[str]], id: str = "one", day: float = 0.0, **more: Any) -> LineTarget:
-    written = tuple(Written(path=path, lines=packed(some)) for path, some in lines.items())
+    written = tuple(FileLines(path=path, lines=hash_lines(some)) for path, some in lines.items())
     return LineTarget(id=id, written=written, started=day * DAY - HOUR, ended=day * DAY - 60, **more)
 
 
@@ -88,7 +88,7 @@ def test_what_became_of_lines_is_told_with_its_reasons() -> None:
     later = world.commit(5, {"a.py": LINES[14:]}, author="Eve")
     found = world.follow(wrote({"a.py": LINES}))["one"]
     assert found == FollowResult(
-        reworked=Reworked(
+        reworked=ReworkResult(
             state="yes", by="person Eve", share=0.7, lines=20, gone=14, commit=later, at="1970-01-06T00:00:00Z"
         ),
         commits=(first,),

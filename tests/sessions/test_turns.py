@@ -2,13 +2,13 @@
 
 import pytest
 
-from assay.sessions.turns import Builder
+from assay.sessions.turns import TurnBuilder
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
 from tests.make import answer, assistant, built, calling, failure, moment, stamped, turns, usage, user
 
 
 def folded(*events: Event) -> tuple[Turn, ...]:
-    builder = Builder()
+    builder = TurnBuilder()
     for event in events:
         builder.take(event)
     return builder.turns()
@@ -143,15 +143,15 @@ def test_a_builder_goes_on_from_turns_it_handed_out() -> None:
         asked(1),
         Reply(at="41", text="a"),
     ]
-    whole = Builder()
+    whole = TurnBuilder()
     for event in events:
         whole.take(event)
     for cut in range(len(events)):
-        early = Builder()
+        early = TurnBuilder()
         for event in events[:cut]:
             early.take(event)
         early.part("x")
-        late = Builder(early.tally, early.turns())
+        late = TurnBuilder(early.tally, early.turns())
         for event in events[cut:]:
             late.take(event)
         assert (late.turns(), late.part("x")) == (whole.turns(), whole.part("x"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.sources.codex.tools import parse_changes, parse_patch
-from assay.types.change import LONGEST, MOST, MOST_LINES, in_short, of_file
+from assay.types.lines import LONGEST_SHOWN, MOST_LINES, MOST_SHOWN, shorten_change, shorten_file
 from tests.make import Record, answer, assistant, calling, patch, turns, user, written
 
 PATH = "/till/price.py"
@@ -65,7 +65,7 @@ def test_a_codex_patch_is_kept_file_by_file():
 
 def test_of_what_was_replaced_less_is_shown_than_of_what_replaces_it():
     changed = [f"-{line}" for line in MANY] + [f"+{line}" for line in MANY]
-    assert in_short(changed, 20, 20).split("\n") == [
+    assert shorten_change(changed, 20, 20).split("\n") == [
         *(f"-line {n}" for n in range(3)),
         *(f"+line {n}" for n in range(5)),
         "… 32 more lines",
@@ -73,18 +73,18 @@ def test_of_what_was_replaced_less_is_shown_than_of_what_replaces_it():
 
 
 def test_what_was_only_removed_has_all_the_room():
-    assert in_short([f"-{line}" for line in MANY], 0, 20).count("\n-line") == 7
+    assert shorten_change([f"-{line}" for line in MANY], 0, 20).count("\n-line") == 7
 
 
 def test_a_long_line_ends_before_the_word_in_which_it_is_cut():
     token = "ghp_" + "a1B2" * 9
     line = "+" + "x = 1; " * 12 + f"token = '{token}'"
-    assert len(line) > LONGEST
-    assert in_short([line], 1, 0) == "+" + "x = 1; " * 12 + "token = '…"
+    assert len(line) > LONGEST_SHOWN
+    assert shorten_change([line], 1, 0) == "+" + "x = 1; " * 12 + "token = '…"
 
 
 def test_blank_lines_are_not_shown():
-    assert in_short(["+", "+   ", "+a"], 3, 0) == "+a\n… 2 more lines"
+    assert shorten_change(["+", "+   ", "+a"], 3, 0) == "+a\n… 2 more lines"
 
 
 LINES = st.lists(st.text(alphabet="+- ab/=\t", max_size=200), max_size=40)
@@ -93,10 +93,10 @@ LINES = st.lists(st.text(alphabet="+- ab/=\t", max_size=200), max_size=40)
 @given(LINES)
 def test_it_is_never_long_and_its_lines_are_lines_of_the_change(lines):
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    shown = in_short(lines, added, removed).split("\n")
+    shown = shorten_change(lines, added, removed).split("\n")
     kept = [line for line in shown if line[:1] in ("+", "-")]
     assert len(kept) <= MOST_LINES
-    assert sum(map(len, kept)) <= MOST
+    assert sum(map(len, kept)) <= MOST_SHOWN
     assert all(any(line.startswith(one.removesuffix("…")) for line in lines) for one in kept)
     left = added + removed - len(kept)
     assert shown[len(kept) :] == ([f"… {left} more lines"] if left else [] if kept else [""])
@@ -104,4 +104,4 @@ def test_it_is_never_long_and_its_lines_are_lines_of_the_change(lines):
 
 @given(st.text(max_size=5_000))
 def test_a_file_of_any_shape_has_a_head(text):
-    assert len(of_file(text, text.count("\n") + 1)) <= MOST + MOST_LINES + 40
+    assert len(shorten_file(text, text.count("\n") + 1)) <= MOST_SHOWN + MOST_LINES + 40

@@ -7,7 +7,7 @@ import pytest
 from assay.facts import edits as edits_fact
 from assay.facts import tokens
 from assay.facts import tools as tools_fact
-from assay.sessions.join import Piece, join
+from assay.sessions.streams import FilePiece, join_files
 from assay.types import Call, Turn
 from tests.make import (
     Record,
@@ -239,7 +239,7 @@ FOUND = assistant("Found it", id="m3", spent=usage(30, 6), uuid="x4", timestamp=
 OWN = aside("a1", user("Look", uuid="x1", timestamp=moment(60)), LOOK, SEEN, FOUND)
 
 
-def main_file(*echoes: Record) -> Piece:
+def main_file(*echoes: Record) -> FilePiece:
     """Three turns, of which the second starts the sub-agent."""
     records = [
         user("One"),
@@ -254,7 +254,7 @@ def main_file(*echoes: Record) -> Piece:
     return "main.jsonl", *built(*records, step=10)
 
 
-def agent_file(*records: Record, stream: str = "s1") -> Piece:
+def agent_file(*records: Record, stream: str = "s1") -> FilePiece:
     part, found = built(*(records or OWN), stream=stream, start=60)
     return f"agent-{part.by}.jsonl", part, found
 
@@ -284,19 +284,19 @@ def test_a_sub_agent_of_old_is_counted_in_the_turn_in_whose_midst_it_stands() ->
 
 
 def test_a_sub_agents_file_is_counted_in_the_turn_that_started_it() -> None:
-    stream = join([main_file(), agent_file()])
+    stream = join_files([main_file(), agent_file()])
     assert spent(stream.turns) == [(1, "a1", 4), (1, "a1", 6)]
     assert called(stream.turns) == [(1, "a1", "t2", "ok")]
     assert tools_fact.fact(stream.turns).agents == 1
 
 
 def test_a_sub_agent_that_nobody_names_is_counted_in_the_turn_that_ran_at_that_time() -> None:
-    stream = join([main_file(), agent_file(*aside("a2", LOOK | {"timestamp": moment(25)}, SEEN))])
+    stream = join_files([main_file(), agent_file(*aside("a2", LOOK | {"timestamp": moment(25)}, SEEN))])
     assert called(stream.turns) == [(1, "a2", "t2", "ok")]
 
 
 def test_a_sub_agent_without_its_main_file_is_a_stream_of_its_own_turn() -> None:
-    stream = join([agent_file()])
+    stream = join_files([agent_file()])
     assert (stream.id, len(stream.turns), len(called(stream.turns))) == ("s1", 1, 1)
 
 
@@ -305,7 +305,7 @@ ECHOES = [echo("a1", record) for record in OWN]
 
 @pytest.mark.parametrize("with_file", [True, False])
 def test_an_echoed_sub_agent_is_counted_once_with_its_file_and_without(with_file: bool) -> None:
-    stream = join([main_file(*ECHOES), *([agent_file()] if with_file else [])])
+    stream = join_files([main_file(*ECHOES), *([agent_file()] if with_file else [])])
     assert spent(stream.turns) == [(1, "a1", 4), (1, "a1", 6)]
     assert called(stream.turns) == [(1, "a1", "t2", "ok")]
     assert tokens.fact(stream.turns).tokens.output == 15 + 10
@@ -313,7 +313,7 @@ def test_an_echoed_sub_agent_is_counted_once_with_its_file_and_without(with_file
 
 def test_an_echo_that_was_cut_short_is_mended_by_the_file() -> None:
     partial = LOOK | {"message": LOOK["message"] | {"usage": usage(20, 1)}}
-    stream = join([main_file(echo("a1", partial)), agent_file()])
+    stream = join_files([main_file(echo("a1", partial)), agent_file()])
     assert spent(stream.turns) == [(1, "a1", 4), (1, "a1", 6)]
     assert called(stream.turns) == [(1, "a1", "t2", "ok")]
 
@@ -345,7 +345,7 @@ HEARD = assistant("I am ready.", id="m6", spent=usage(50, 50))
 def test_a_sub_agent_that_only_warmed_up_is_left_out(records: list[Record], is_warmup: bool) -> None:
     piece = agent_file(*aside("a5", *records))
     assert piece[1].is_warmup is is_warmup
-    assert tokens.fact(join([main_file(), piece]).turns).tokens.output == (15 if is_warmup else 65)
+    assert tokens.fact(join_files([main_file(), piece]).turns).tokens.output == (15 if is_warmup else 65)
 
 
 def test_a_main_file_is_never_a_warmup() -> None:

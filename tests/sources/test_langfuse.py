@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.langfuse.observations import build_root, merge_records, parse_v2, parse_v3, sort_records
-from assay.sessions.turns import Builder
+from assay.sessions.turns import TurnBuilder
 from assay.sources import langfuse
 from assay.sources.langfuse.records import Record, to_usage
 from assay.testing.observations import (
@@ -51,7 +51,7 @@ def events(*rows: Row) -> list[Event]:
 
 
 def turns(*rows: Row) -> tuple[Turn, ...]:
-    builder = Builder()
+    builder = TurnBuilder()
     for event in events(*rows):
         builder.take(event)
     return builder.turns()
@@ -450,7 +450,7 @@ WILD = st.recursive(
 
 @given(st.lists(st.tuples(st.sampled_from("SPAN GENERATION TOOL EVENT end odd".split()), WILD, WILD, WILD), max_size=5))
 def test_nothing_that_a_row_can_hold_breaks_the_reader(rows):
-    reader, builder = langfuse.Reader(), Builder()
+    reader, builder = langfuse.Reader(), TurnBuilder()
     for n, (kind, given_, gave_, noted) in enumerate(rows):
         metadata = noted if isinstance(noted, dict) else {"attributes": noted}
         name = "claude_code.tool" if n % 3 == 2 else "step"

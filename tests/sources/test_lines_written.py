@@ -14,7 +14,7 @@ from assay.sources.claude_code.records import PatchHunk, ToolOutcome
 from assay.sources.claude_code.tools import list_asked_edits, list_made_edits, parse_input
 from assay.sources.codex.tools import find_shell_patch, parse_changes, parse_patch
 from assay.types import Call, Edit, Result
-from assay.types.lines import SIZE, packed
+from assay.types.lines import HASH_SIZE, hash_lines
 from tests.make import Record, answer, assistant, calling, echo, patch, stamped, turns, user, written
 from tests.tables import each_row
 
@@ -32,7 +32,7 @@ def lines(edits: Any) -> list[tuple[bytes, bytes]]:
 
 
 def pair(added: str, removed: str) -> tuple[bytes, bytes]:
-    return packed(added.split("\n")), packed(removed.split("\n"))
+    return hash_lines(added.split("\n")), hash_lines(removed.split("\n"))
 
 
 EDIT = calling("t1", "Edit", file_path=PATH, old_string=f"{TWO}# end", new_string=f"{TWO}# the end")
@@ -181,7 +181,7 @@ TEXTS = st.text(alphabet="ab12é价 \t\n\r\x0b\x0c\x1c\u2028+-*@{}")
 def fits(edit: Edit) -> bool:
     """As many hashes as lines at most, each whole."""
     sizes = [(len(edit.new), edit.added), (len(edit.old), edit.removed)]
-    return all(size % SIZE == 0 and size // SIZE <= count for size, count in sizes)
+    return all(size % HASH_SIZE == 0 and size // HASH_SIZE <= count for size, count in sizes)
 
 
 @given(TEXTS, TEXTS)

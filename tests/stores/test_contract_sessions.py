@@ -11,7 +11,7 @@ from assay.pipeline.inputs import find_files
 from assay.pipeline.scan import scan
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
 from assay.testing.claude_code import build_conversation, encode_lines, write_lines
-from assay.types import Boundary, Corrected, Segment
+from assay.types import Boundary, PersonCorrection, Segment
 
 BEGAN = Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
 ONE = ("claude-code", "one")
@@ -103,7 +103,7 @@ def test_a_stream_is_not_cut_by_what_it_was(store: Store, folder: Path):
 
 def test_a_split_that_came_meanwhile_is_not_overlooked(store: Store):
     old = cut(store, "one", part("one"))
-    store.corrections.save_correction(Corrected(kind="split", turn="t"), ONE)
+    store.corrections.save_correction(PersonCorrection(kind="split", turn="t"), ONE)
     assert store.sessions.save_cuts([old]) == set()
     assert store.sessions.save_cuts([cut(store, "one", part("one"))]) == {ONE}
 
@@ -124,10 +124,10 @@ def test_a_stream_may_have_no_segments(store: Store):
 
 def test_corrections_are_kept_in_order(store: Store):
     told = [
-        Corrected(kind="rename", turn="b", title="Wool", at="2"),
-        Corrected(kind="split", turn="a", at="1"),
-        Corrected(kind="merge", turn="a", into="b", at="3"),
-        Corrected(kind="rename", turn="b", title="\x1b[31m'; DROP TABLE corrections; --", at="4"),
+        PersonCorrection(kind="rename", turn="b", title="Wool", at="2"),
+        PersonCorrection(kind="split", turn="a", at="1"),
+        PersonCorrection(kind="merge", turn="a", into="b", at="3"),
+        PersonCorrection(kind="rename", turn="b", title="\x1b[31m'; DROP TABLE corrections; --", at="4"),
     ]
     for one in told:
         store.corrections.save_correction(one)

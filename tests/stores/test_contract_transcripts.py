@@ -13,7 +13,7 @@ from assay.pipeline import scan as scanning
 from assay.pipeline.inputs import find_files
 from assay.stores import SettledStream, Store, open_store
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import FileState, Part, Place, Skipped
+from assay.types import FileState, Part, ReadPosition, SkippedLine
 
 
 def read_into(store: Store, *paths: Path) -> scanning.Changes:
@@ -22,7 +22,7 @@ def read_into(store: Store, *paths: Path) -> scanning.Changes:
 
 def keep(store: Store, *paths: str) -> None:
     for path in paths:
-        assert store.transcripts.save_file(FileState(path=path, place=Place(size=1)), None)
+        assert store.transcripts.save_file(FileState(path=path, place=ReadPosition(size=1)), None)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,13 @@ def test_any_name_a_file_can_have_is_kept_and_found_again(store: Store, tmp_path
 
 def test_a_reading_that_somebody_else_overtook_is_left_out(store: Store):
     keep(store, "/a/b.jsonl")
-    assert not store.transcripts.save_file(FileState(path="/a/b.jsonl", place=Place(size=2)), None)
+    assert not store.transcripts.save_file(FileState(path="/a/b.jsonl", place=ReadPosition(size=2)), None)
     known = store.transcripts.find_files(["/a"])["/a/b.jsonl"]
-    assert store.transcripts.save_file(FileState(path="/a/b.jsonl", place=Place(size=3, offset=3, mtime_ns=3)), known)
+    assert store.transcripts.save_file(
+        FileState(path="/a/b.jsonl", place=ReadPosition(size=3, offset=3, mtime_ns=3)), known
+    )
     assert not store.transcripts.save_file(
-        FileState(path="/a/b.jsonl", place=Place(size=4, offset=4, mtime_ns=4)), known
+        FileState(path="/a/b.jsonl", place=ReadPosition(size=4, offset=4, mtime_ns=4)), known
     )
     assert store.transcripts.find_files(["/a"])["/a/b.jsonl"].place.size == 3
     store.close()
@@ -87,7 +89,8 @@ def test_a_reading_that_somebody_else_overtook_is_left_out(store: Store):
 def reading(path: str, stream: str, n: int = 1, **more: object) -> FileState:
     part = Part(agent="codex", stream=stream, cwd="/loom", ended_at=f"2026-03-02T09:00:0{n}Z")
     bodies = tuple((turn, f"2026-03-02T09:00:0{turn}Z", b"turn %d" % turn) for turn in range(n))
-    made = FileState(path=path, source="codex", version="v", place=Place(size=n, offset=n, mtime_ns=n), part=part,
+    place = ReadPosition(size=n, offset=n, mtime_ns=n)
+    made = FileState(path=path, source="codex", version="v", place=place, part=part,
                    is_stream=True, bodies=bodies, facts=b"%d" % n)  # fmt: skip
     return replace(made, **more)
 
@@ -99,7 +102,7 @@ def settle(store: Store) -> bool:
 def test_what_was_read_of_a_file_comes_back_as_it_was_and_goes_on_from_there(store: Store):
     first = reading(
         "/a.jsonl", "one", 2, lines_read=5, lines_skipped=2, unknown={"odd": 3}, state=b"\x00state",
-        skips=(Skipped(line=2, why="no JSON"),), tail=Skipped(line=6, why="still being written"),
+        skips=(SkippedLine(line=2, why="no JSON"),), tail=SkippedLine(line=6, why="still being written"),
     )  # fmt: skip
     assert store.transcripts.save_file(first, None)
     known = store.transcripts.find_files(["/"])["/a.jsonl"]
@@ -114,7 +117,7 @@ def test_what_was_read_of_a_file_comes_back_as_it_was_and_goes_on_from_there(sto
 
 def test_skips_and_tallies_tell_of_each_file_below_the_roots(store: Store):
     for path in ("/a/x.jsonl", "/b/y.jsonl"):
-        skip = Skipped(line=3, why="no JSON")
+        skip = SkippedLine(line=3, why="no JSON")
         store.transcripts.save_file(reading(path, path, lines_read=4, lines_skipped=1, skips=(skip,)), None)
     [tally] = store.transcripts.list_tallies(["/a"])
     assert (tally.path, tally.lines_read, tally.lines_skipped, tally.is_gone) == ("/a/x.jsonl", 4, 1, False)

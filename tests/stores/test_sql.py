@@ -18,7 +18,7 @@ from assay.stores.sql import SqlStore, open_store
 from assay.stores.sql.engine import run_migrations
 from assay.stores.sql.schema import TABLES, files
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import Corrected
+from assay.types import PersonCorrection
 
 
 def opened(path: Path) -> SqlStore:
@@ -196,7 +196,7 @@ def test_what_was_made_of_a_file_goes_with_it_and_what_people_said_stays(tmp_pat
         agent="claude-code", stream="one", generation=stream.generation, version="v", branch="", segments=()
     )
     assert store.sessions.save_cuts([told])
-    store.corrections.save_correction(Corrected(kind="rename", turn="one0", title="Wool"))
+    store.corrections.save_correction(PersonCorrection(kind="rename", turn="one0", title="Wool"))
     with store.database.writing() as connection:
         connection.execute(files.delete())
         left = {name for name in TABLES.tables if connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()}

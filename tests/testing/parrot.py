@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.types import About, Emit, Prompt, Reply, key_of
+from assay.types import About, Emit, Prompt, Reply, to_key
 
 AGENT, VERSION = "parrot", 1
 
@@ -33,6 +33,6 @@ class Reader(Struct):
             emit(About(stream="parrot", at="2026-03-02T09:00:00Z"))
         at = f"2026-03-02T09:{self.lines:02}:00Z"
         if record.parrot == "person":
-            emit(Prompt(at=at, text=record.says, key=key_of(at)))
+            emit(Prompt(at=at, text=record.says, key=to_key(at)))
         else:
             emit(Reply(at=at, text=record.says))

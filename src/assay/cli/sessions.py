@@ -31,7 +31,7 @@ from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.reports import listing, machine
 from assay.reports.safe import many
-from assay.types import Entry, Intent, Session
+from assay.types import Intent, LedgerLine, Session
 
 EXAMPLE = "Example: `assay sessions --since 7d --not-crushed`, then `assay show ID` for why"
 INTENTS = get_args(Intent)
@@ -101,13 +101,13 @@ def select_sessions(request: SessionsRequest, sessions: Sequence[Session]) -> li
     ]
 
 
-def select_entries(sessions: Sequence[Session], ledger: Sequence[Entry]) -> list[Entry]:
+def select_entries(sessions: Sequence[Session], ledger: Sequence[LedgerLine]) -> list[LedgerLine]:
     """What the ledger says of these sessions, and of those that were joined to them."""
     ids = {session.id for session in sessions} | {join.id for session in sessions for join in session.merged_from}
     return [entry for entry in ledger if entry.session in ids]
 
 
-def print_ledger(entries: Sequence[Entry], zone: tzinfo) -> None:
+def print_ledger(entries: Sequence[LedgerLine], zone: tzinfo) -> None:
     """Print where sessions begin and were joined."""
     let_pipe_close()
     console = Console()

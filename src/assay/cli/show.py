@@ -28,9 +28,9 @@ from assay.reports import listing, machine, terminal
 from assay.reports import session as one_session
 from assay.reports.safe import one_line
 from assay.scores.prism import has_crushed
-from assay.sessions.linking import Linked
+from assay.sessions.links import LinkedSession
 from assay.stores import Store, open_existing_store, pick_store_url
-from assay.types import Session, Summary
+from assay.types import Session, StreamSummary
 
 EXAMPLE = "Example: `assay show 3f2a91c0`, with an id from `assay score`"
 MOST = 10
@@ -69,13 +69,13 @@ def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool) -> 
             run.judge_streams(bar.show)
         linked = run.link_all()
         found = find_by_id(Candidates(linked=linked, streams=find_streams(store, prefix, run)), prefix, run)
-        if isinstance(found, Summary):
+        if isinstance(found, StreamSummary):
             print_stream(store, config, found, list_sessions_in(run, found, linked), as_json=as_json)
         else:
             print_session(store, config, found, as_json=as_json)
 
 
-def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
+def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[StreamSummary]:
     """Streams whose id begins so, as they may be seen."""
     with closing(Pool(1)) as pool:
         establish_facts(store, pool, None, prefix)
@@ -87,11 +87,11 @@ def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[Summary]:
 class Candidates(Struct, frozen=True, kw_only=True):
     """All sessions, and the streams whose id begins as given."""
 
-    linked: Sequence[Linked]
-    streams: Sequence[Summary]
+    linked: Sequence[LinkedSession]
+    streams: Sequence[StreamSummary]
 
 
-def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Summary:
+def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | StreamSummary:
     """The session or stream whose id begins so; none or several are refused."""
     linked = [one for one in there.linked if any(part.id.startswith(prefix) for part in one.segments)]
     exact = [one for one in linked if any(part.id == prefix for part in one.segments)]
@@ -107,7 +107,9 @@ def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Sum
     return streams[0] if streams else run.follow_sessions(exact, there.linked)[0][0]
 
 
-def build_ambiguity_error(prefix: str, sessions: Sequence[Session], streams: Sequence[Summary], there: int) -> BadInput:
+def build_ambiguity_error(
+    prefix: str, sessions: Sequence[Session], streams: Sequence[StreamSummary], there: int
+) -> BadInput:
     """The error that an id says too little, with what it may mean."""
     names = [f"session {one.id}  {one_line(one.title, 60)}" for one in sessions]
     names += [f"stream  {one.id}  {one_line(one.title, 60)}" for one in streams]
@@ -116,7 +118,7 @@ def build_ambiguity_error(prefix: str, sessions: Sequence[Session], streams: Seq
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
 
 
-def list_sessions_in(run: ScoringRun, stream: Summary, linked: Sequence[Linked]) -> list[Session]:
+def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[LinkedSession]) -> list[Session]:
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
     there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
@@ -138,7 +140,9 @@ def print_session(store: Store, config: Config, session: Session, *, as_json: bo
         Console().print(one_session.report(session, turns, zone(config)))
 
 
-def print_stream(store: Store, config: Config, summary: Summary, sessions: Sequence[Session], *, as_json: bool) -> None:
+def print_stream(
+    store: Store, config: Config, summary: StreamSummary, sessions: Sequence[Session], *, as_json: bool
+) -> None:
     whole = privacy.redact_stream(
         store.transcripts.load_stream(summary.agent, summary.id), privacy.build_rules(config, pick_report_time(config))
     ).stream

@@ -16,7 +16,7 @@ from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
 from assay.reports import machine, terminal
 from assay.reports.safe import encoded, many, safe
-from assay.types import Summary
+from assay.types import StreamSummary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
 Until = Annotated[str | None, typer.Option(help="Only streams that began before this.")]
@@ -60,7 +60,7 @@ def command(request: StreamsRequest) -> None:
             print_streams(found, summaries, rules)
 
 
-def encode_streams(found: Transcripts, summaries: list[Summary], rules: privacy.PrivacyRules) -> bytes:
+def encode_streams(found: Transcripts, summaries: list[StreamSummary], rules: privacy.PrivacyRules) -> bytes:
     """The streams as JSON, with what was read and what was skipped."""
     files = [row for row in found.store.transcripts.list_tallies(found.changes.roots) if not row.is_gone]
     read = sum(row.lines_read for row in files)
@@ -105,7 +105,7 @@ def explain_nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
-def print_streams(found: Transcripts, summaries: list[Summary], rules: privacy.PrivacyRules) -> None:
+def print_streams(found: Transcripts, summaries: list[StreamSummary], rules: privacy.PrivacyRules) -> None:
     """Print the table of streams."""
     let_pipe_close()
     console = Console()

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls, has_failed, made_edits
+from assay.sessions.calls import has_failed, list_calls, list_made_edits
 from assay.types import Call, Fact, Turn
 
 VERSION = 1
@@ -23,9 +23,9 @@ def fact(turns: Sequence[Turn]) -> Attempts:
     repeated = longest = 0
     edited: set[str] = set()
     tries: Counter[str] = Counter()
-    for call in all_calls(turns):
+    for call in list_calls(turns):
         if call.edits:
-            edited.update(edit.path for edit in made_edits(call))
+            edited.update(edit.path for edit in list_made_edits(call))
         is_failure = has_failed(call)
         if not is_failure and not in_a_row:
             continue

@@ -5,7 +5,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import list_calls, list_made_edits
 from assay.types import Fact, Outcome, Purpose, Turn
 
 VERSION = 1
@@ -32,8 +32,8 @@ class Checks(Fact, frozen=True):
 def fact(turns: Sequence[Turn]) -> Checks:
     seen: dict[str, list[tuple[int, Outcome | None]]] = {}
     last_edit = -1
-    for place, call in enumerate(all_calls(turns)):
-        if made_edits(call):
+    for place, call in enumerate(list_calls(turns)):
+        if list_made_edits(call):
             last_edit = place
         if call.status in ("rejected", "denied", "open"):
             continue

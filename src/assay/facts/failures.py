@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 from assay.sessions import speech
-from assay.sessions.calls import LANDING, all_calls, made_edits, telling_line
-from assay.sessions.ending import Ending, ending
-from assay.sessions.text import beginning
+from assay.sessions.calls import LANDING, find_telling_line, list_calls, list_made_edits
+from assay.sessions.endings import Ending, find_ending
+from assay.sessions.text import take_beginning
 from assay.types import Call, Fact, Failure, Turn
 
 VERSION = 2
@@ -55,7 +55,7 @@ def fact(turns: Sequence[Turn]) -> Failures:
     first = asked[-FINAL_TURNS][0] if len(asked) >= FINAL_TURNS else 1
     # What the first prompt of all complains of was there before.
     said = [(n, speech.parse_utterance(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
-    end = ending(turns)
+    end = find_ending(turns)
     found = [
         *find_unresolved_error(turns, first, end),
         *find_frustration(turns, said),
@@ -68,11 +68,11 @@ def fact(turns: Sequence[Turn]) -> Failures:
 def find_unresolved_error(turns: Sequence[Turn], first: int, end: Ending) -> Iterator[Failure]:
     """The service failed at the end; or the last run of a check failed; or the last command crashed."""
     if end.kind == "api_error" and not is_accepted(turns[end.turn :]):
-        yield Failure(kind="unresolved_error", turn=end.turn, quote=beginning(end.quote, QUOTE))
+        yield Failure(kind="unresolved_error", turn=end.turn, quote=take_beginning(end.quote, QUOTE))
         return
     for number, call in [one for one in list_failed_checks(turns) if one[0] >= first] or find_crash(turns):
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
-            yield Failure(kind="unresolved_error", turn=number, quote=telling_line(call))
+            yield Failure(kind="unresolved_error", turn=number, quote=find_telling_line(call))
             return
 
 
@@ -121,14 +121,14 @@ def find_abandoned_scope(turns: Sequence[Turn], said: Spoken, end: Ending) -> It
             return
     is_stopped = end.kind in ("interrupted", "rejected") and not is_accepted(turns[end.turn :])
     if is_stopped and not was_settled(turns, CHECKS | LANDING):
-        yield Failure(kind="scope_abandoned", turn=end.turn, quote=beginning(end.quote, QUOTE))
+        yield Failure(kind="scope_abandoned", turn=end.turn, quote=take_beginning(end.quote, QUOTE))
 
 
 def find_iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iterator[Failure]:
     """The same command failed three times or more without ever passing since, or three complaints end it."""
     for number, call in list_failing_again(turns, first):
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
-            yield Failure(kind="iteration_loop", turn=number, quote=telling_line(call))
+            yield Failure(kind="iteration_loop", turn=number, quote=find_telling_line(call))
             return
     complaints = [(n, words) for n, words in said if words.first(*COMPLAINTS) and not words.first("accepts")]
     if len(complaints) == LOOP:
@@ -184,13 +184,13 @@ def is_pleased(said: speech.Utterance) -> bool:
 def was_settled(turns: Sequence[Turn], by: Set[str]) -> bool:
     """A run for one of these purposes passed after the last edit."""
     settled = False
-    for call in all_calls(turns):
+    for call in list_calls(turns):
         settled = has_passed(call, by) or (settled and not has_written(call))
     return settled
 
 
 def is_built(turns: Sequence[Turn]) -> bool:
-    return any(has_written(call) or has_passed(call, LANDING) for call in all_calls(turns))
+    return any(has_written(call) or has_passed(call, LANDING) for call in list_calls(turns))
 
 
 # --- calls ----------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def is_built(turns: Sequence[Turn]) -> bool:
 
 def has_written(call: Call) -> bool:
     """It edited files, by a tool or by the shell."""
-    return bool(made_edits(call)) or (call.status == "ok" and any(run.mutates and run.paths for run in call.runs))
+    return bool(list_made_edits(call)) or (call.status == "ok" and any(run.mutates and run.paths for run in call.runs))
 
 
 def has_passed(call: Call, purposes: Set[str]) -> bool:

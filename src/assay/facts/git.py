@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls
+from assay.sessions.calls import list_calls
 from assay.types import Fact, Turn
 
 VERSION = 1
@@ -23,7 +23,7 @@ class Git(Fact, frozen=True):
 def fact(turns: Sequence[Turn]) -> Git:
     did: Counter[str] = Counter()
     commits: dict[str, None] = {}
-    for call in all_calls(turns):
+    for call in list_calls(turns):
         if call.status in ("rejected", "denied", "open"):
             continue
         for run in call.runs:

@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from pathlib import PurePosixPath
 
 from assay.resources import load_table
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import list_calls, list_made_edits
 from assay.types import Fact, Turn
 
 VERSION = 1
@@ -19,8 +19,8 @@ class Languages(Fact, frozen=True):
 
 def fact(turns: Sequence[Turn]) -> Languages:
     lines: Counter[str] = Counter()
-    for call in all_calls(turns):
-        for edit in made_edits(call):
+    for call in list_calls(turns):
+        for edit in list_made_edits(call):
             if language := find_language(edit.path):
                 lines[language] += edit.added
     return Languages(programming_languages=dict(sorted(lines.items(), key=lambda pair: (-pair[1], pair[0]))))

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from assay.sessions.calls import net_lines
-from assay.types import Fact, Reworked, Turn
+from assay.sessions.calls import count_changed_lines
+from assay.types import Fact, ReworkResult, Turn
 
 VERSION = 2
 
@@ -11,10 +11,10 @@ FEWEST_LINES = 10
 
 
 class Rework(Fact, frozen=True):
-    rework: Reworked
+    rework: ReworkResult
     """What turns alone tell: `unknown`, or `not_judged` for fewer than 10 added lines; the report knows more."""
 
 
 def fact(turns: Sequence[Turn]) -> Rework:
-    added, _ = net_lines(turns)
-    return Rework(rework=Reworked(state="unknown" if added >= FEWEST_LINES else "not_judged"))
+    added, _ = count_changed_lines(turns)
+    return Rework(rework=ReworkResult(state="unknown" if added >= FEWEST_LINES else "not_judged"))

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from assay.sessions.calls import CHECKS, made_edits, telling_line
+from assay.sessions.calls import CHECKS, find_telling_line, list_made_edits
 from assay.types import Call, Fact, Run, Turn
 
 VERSION = 1
@@ -146,7 +146,7 @@ def find_rereads(turns: Sequence[Turn]) -> SignalSigns:
 
 def list_written(call: Call) -> Iterator[str]:
     """Files that it wrote."""
-    yield from (edit.path for edit in made_edits(call))
+    yield from (edit.path for edit in list_made_edits(call))
     yield from (path for run in call.runs if run.mutates for path in run.paths)
 
 
@@ -160,7 +160,7 @@ def find_read_before_edit(placed: Sequence[Placed]) -> SignalSigns:
     for number, call in placed:
         if call.kind == "edit" and call.status == "error" and NOT_READ.search(call.output):
             blind.append((number, call))
-        for edit in made_edits(call):
+        for edit in list_made_edits(call):
             if edit.how == "update" and edit.removed:  # a file written whole may be new
                 if edit.path not in known:  # few are: commands are only then looked through
                     named.update(name for command in commands for name in NAMES.findall(command))
@@ -339,7 +339,7 @@ def list_purposes(call: Call, outcome: str | None = None) -> set[str | None]:
 def quote_error(placed: Placed) -> Sign:
     """An error as it says itself."""
     number, call = placed
-    said = telling_line(call) if call.output.strip() else quote_call(call)
+    said = find_telling_line(call) if call.output.strip() else quote_call(call)
     return Sign(number, said[:QUOTE].strip())
 
 
@@ -361,7 +361,7 @@ def find_verified(placed: Sequence[Placed]) -> SignalSigns:
 
 
 def is_code_edit(call: Call) -> bool:
-    return any(not DOCUMENT.search(edit.path) for edit in made_edits(call))
+    return any(not DOCUMENT.search(edit.path) for edit in list_made_edits(call))
 
 
 def is_check(call: Call) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls, is_mutating, net_lines
+from assay.sessions.calls import count_changed_lines, is_mutating, list_calls
 from assay.types import Fact, Turn
 
 VERSION = 1
@@ -19,8 +19,8 @@ class Substance(Fact, frozen=True):
 
 
 def fact(turns: Sequence[Turn]) -> Substance:
-    mutating = sum(is_mutating(call) for call in all_calls(turns))
-    added, removed = net_lines(turns)
+    mutating = sum(is_mutating(call) for call in list_calls(turns))
+    added, removed = count_changed_lines(turns)
     asked = sum(turn.prompt is not None for turn in turns)
     passes = asked >= MIN_TURNS or added - removed >= MIN_NET_LINES or mutating >= MIN_MUTATING_CALLS
     return Substance(mutating_calls=mutating, substance=passes)

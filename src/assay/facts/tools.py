@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from assay.sessions.calls import all_calls
+from assay.sessions.calls import list_calls
 from assay.types import Fact, Turn
 
 VERSION = 1
@@ -24,7 +24,7 @@ class Tools(Fact, frozen=True):
 
 
 def fact(turns: Sequence[Turn]) -> Tools:
-    calls = list(all_calls(turns))
+    calls = list(list_calls(turns))
     status = Counter(call.status for call in calls)
     agents = {call.by for call in calls} | {spend.by for turn in turns for spend in turn.spends}
     return Tools(

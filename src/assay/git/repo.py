@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.errors import BadInput
 from assay.git.history import FORMAT, Arrivals, PatchReader, order_arrivals, straighten_times
 from assay.git.runner import READ, GitProcess, GitResult, GitRunner, find_repository
-from assay.sessions.kinds_of_files import by_name
+from assay.sessions.kinds_of_files import is_code_name
 from assay.sessions.rework.history import CodeChange
 
 MOST_BROKEN = 100
@@ -256,7 +256,7 @@ def describe_git_error(said: bytes) -> str:
 
 def may_be_code(path: str) -> bool:
     """Whether a file may hold code, as far as its name tells."""
-    return by_name(path) is not False
+    return is_code_name(path) is not False
 
 
 def drop_until(wanted: deque[str], id: str) -> None:

@@ -17,7 +17,7 @@ from assay.judges.citations import is_in
 from assay.judges.criteria import GROUNDS, Basis
 from assay.judges.timeline import BEGINS_PLANNING, DOCUMENT, CheckRun, Timeline, read_timeline
 from assay.sessions import speech
-from assay.sessions.calls import is_mutating, made_edits
+from assay.sessions.calls import is_mutating, list_made_edits
 from assay.types import Call, Citation, Intent, Prompt, Turn
 
 OWN_QUOTE = 160
@@ -43,7 +43,7 @@ def build_record(turns: Sequence[Turn], after: Prompt | None) -> SessionRecord:
 
 def is_code_change(call: Call) -> bool:
     """Whether it changed a file that is no document."""
-    paths = [edit.path for edit in made_edits(call)]
+    paths = [edit.path for edit in list_made_edits(call)]
     if is_mutating(call):
         paths += [path for run in call.runs for path in run.paths]
     return any(not DOCUMENT.search(path) for path in paths)

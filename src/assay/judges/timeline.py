@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from assay.sessions import speech
-from assay.sessions.calls import CHECKS, LANDING, is_mutating, made_edits
-from assay.sessions.ending import Ending, ending, tail
+from assay.sessions.calls import CHECKS, LANDING, is_mutating, list_made_edits
+from assay.sessions.endings import Ending, find_ending, quote_tail
 from assay.types import Call, Turn
 
 REPLY = 1_500
@@ -68,7 +68,7 @@ def read_timeline(turns: Sequence[Turn]) -> Timeline:
     for n, turn in enumerate(turns, 1):
         for call in turn.calls:
             place += 1
-            if any(not DOCUMENT.search(edit.path) for edit in made_edits(call)):
+            if any(not DOCUMENT.search(edit.path) for edit in list_made_edits(call)):
                 last_edit = place
             if call.status in ("rejected", "denied", "open"):
                 continue
@@ -81,7 +81,7 @@ def read_timeline(turns: Sequence[Turn]) -> Timeline:
                 elif run.purpose in LANDING and run.outcome != "failed":
                     landed.append((n, run.purpose or "", call))
                     landed_at.append(place)
-    return Timeline(readings, ending(turns), checks, last_edit, checked_at, landed, landed_at)
+    return Timeline(readings, find_ending(turns), checks, last_edit, checked_at, landed, landed_at)
 
 
 def read_turn(number: int, turn: Turn) -> TurnReading:
@@ -96,8 +96,8 @@ def read_turn(number: int, turn: Turn) -> TurnReading:
         turn=turn,
         said=said,
         reply=speech.parse_utterance(replies[-1][:REPLY] if replies else ""),
-        closing=tail(replies[-1]) if replies else "",
-        has_edits=any(made_edits(call) for call in turn.calls),
+        closing=quote_tail(replies[-1]) if replies else "",
+        has_edits=any(list_made_edits(call) for call in turn.calls),
         is_mutating=any(is_mutating(call) for call in turn.calls),
         is_chore=is_chore,
         is_complaint=complaint,

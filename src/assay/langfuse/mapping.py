@@ -6,7 +6,7 @@ from typing import Any, get_args
 from assay.langfuse.configs import WantedConfig
 from assay.langfuse.scores import ScoreWrite
 from assay.scores import profiles
-from assay.types import Clean, Intent, Session, Value
+from assay.types import CleanText, Intent, Session, Value
 from assay.types.quality import Dimension, Profile, Quality
 
 CRUSHED, COMPLETE, CONFIDENCE, INTENT = "assay_crushed", "assay_goal_complete", "assay_confidence", "assay_intent"
@@ -65,7 +65,7 @@ def build_configs(profile: Profile) -> list[WantedConfig]:
 
 
 def build_quality_scores(
-    quality: Quality, profile: Profile, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], Clean]
+    quality: Quality, profile: Profile, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], CleanText]
 ) -> list[ScoreWrite]:
     """A score for each dimension that was graded, and one for the whole; `ids` are those of the configs, by name.
 
@@ -97,7 +97,7 @@ def build_quality_scores(
     return [*found, *build_overall(quality, target, of, told, ids)]
 
 
-def build_evidence(one: Dimension, clean: Callable[[str], Clean]) -> dict[str, Any]:
+def build_evidence(one: Dimension, clean: Callable[[str], CleanText]) -> dict[str, Any]:
     """The turns a dimension's score rests on, with words that stand there."""
     return {
         "label": one.label,
@@ -120,7 +120,7 @@ def build_overall(
         data_type="NUMERIC",
         value=quality.overall_quality,
         timestamp=target.timestamp,
-        comment=Clean(f"Weighted mean of {', '.join(quality.computed_from)}{missing}"),
+        comment=CleanText(f"Weighted mean of {', '.join(quality.computed_from)}{missing}"),
         metadata=told | {"computed_from": quality.computed_from, "missing": quality.missing},
         config_id=ids.get(profiles.OVERALL, ""),
     )
@@ -130,7 +130,7 @@ def build_overall(
 
 
 def build_fact_scores(
-    session: Session, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], Clean]
+    session: Session, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], CleanText]
 ) -> list[ScoreWrite]:
     """The scores of a session that was graded; none of one that was not."""
     if session.judge_status != "ok":
@@ -160,7 +160,7 @@ def build_fact_scores(
     ]
 
 
-def build_metadata(session: Session, clean: Callable[[str], Clean]) -> dict[str, Any]:
+def build_metadata(session: Session, clean: Callable[[str], CleanText]) -> dict[str, Any]:
     """Who judged, and the words on which it rests; who changed the lines later is nobody's business there."""
     rework = session.facts.get("rework") or {}
     return {

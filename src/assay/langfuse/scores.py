@@ -18,7 +18,7 @@ from msgspec import Struct
 from assay.http import PathNotFound, decode_answer
 from assay.langfuse.client import GENERAL, LEGACY, Client
 from assay.langfuse.configs import DataType, RemoteConfig, describe_values, list_labels
-from assay.types import Clean, Value
+from assay.types import CleanText, Value
 
 MARK = "assay"
 """Key in the metadata of every score of ours; its value tells what was last written."""
@@ -43,7 +43,7 @@ class ScoreWrite(Value, frozen=True):
     """Written on this trace of the session instead of on the session."""
     of: str = ""
     """What else tells it from another score of that name, such as the profile."""
-    comment: Clean = Clean("")
+    comment: CleanText = CleanText("")
     metadata: dict[str, Any] = {}
     """Its texts are clean too."""
     config_id: str = ""

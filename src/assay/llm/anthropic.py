@@ -27,7 +27,7 @@ from assay.llm.wire import (
     sanitize_error,
     strip_fence,
 )
-from assay.types import Clean, Usage
+from assay.types import CleanText, Usage
 
 SERVICE = "https://api.anthropic.com"
 MODEL = "claude-haiku-4-5"
@@ -145,7 +145,7 @@ class Anthropic:
             else:
                 return build_answer(decode_reply(reply, AnthropicMessage, self.where), question, self.model)
 
-    async def count_tokens(self, text: Clean) -> int:
+    async def count_tokens(self, text: CleanText) -> int:
         """Tokens of a text, by the service's own count."""
         body = {"model": self.model, "messages": [{"role": "user", "content": text}]}
         return decode_reply(

@@ -17,7 +17,7 @@ import msgspec
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm.contract import Answer, Backend, BatchBackend, ModelCall, PaidRefusal, Question, QuestionResult, Trouble
 from assay.retry import double_wait
-from assay.types import Clean, Usage
+from assay.types import CleanText, Usage
 
 CheckReply = Callable[[Question, str], str]
 """Nothing when a reply fits its question, else what is wrong with it, in one line and our own words."""
@@ -212,7 +212,7 @@ def pick_trouble(error: ModelError | None) -> Literal["refused", "busy", "unavai
 
 def add_guidance(question: Question, wrong: str) -> Question:
     """The same question, and what was wrong with the reply; only our own words."""
-    told = Clean(f"Your reply before this one could not be used: {wrong}. Reply again, with the JSON object alone.")
+    told = CleanText(f"Your reply before this one could not be used: {wrong}. Reply again, with the JSON object alone.")
     return msgspec.structs.replace(question, guidance=told)
 
 

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Literal, Protocol
 
 from assay.errors import ModelError, ModelRefused
-from assay.types import Clean, Usage, Value
+from assay.types import CleanText, Usage, Value
 
 Trouble = Literal[
     "invalid",  # off the schema, also after guidance
@@ -26,10 +26,10 @@ class Question(Value, frozen=True):
     version: str
     """Of that judge: prompt, schema, model, contract."""
     model: str
-    system: Clean
-    material: Clean
+    system: CleanText
+    material: CleanText
     """The transcript as rendered."""
-    task: Clean
+    task: CleanText
     """What is asked of it."""
     schema: bytes
     """JSON Schema of the reply: one object, every property required, nothing else allowed."""
@@ -37,7 +37,7 @@ class Question(Value, frozen=True):
     """Tokens."""
     sample: int = 0
     """Which vote this is, from 0."""
-    guidance: Clean = Clean("")
+    guidance: CleanText = CleanText("")
     """What was wrong with the reply before."""
     is_alone: bool = False
     """No other question has the same material: there is nothing to cache it for."""

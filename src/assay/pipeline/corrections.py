@@ -4,9 +4,9 @@ from assay.config import Config
 from assay.errors import BadInput
 from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
 from assay.reports.safe import one_line
-from assay.sessions.boundaries import turn_id
+from assay.sessions.boundaries import hash_turn
 from assay.stores import Store
-from assay.types import Corrected, Segment, Session, Turn
+from assay.types import PersonCorrection, Segment, Session, Turn
 
 LONGEST_TITLE = 60
 MOST_LISTED = 10
@@ -40,8 +40,8 @@ def split_session(store: Store, config: Config, session: Session, turn: str, at:
     is_inside = any(one.prompt for there, _, one in placed[:n] if there == segment)
     if not is_inside and segment == placed[0][0]:
         raise BadInput(f"{session.id} begins with turn {n + 1}; there is nothing before it to split off")
-    new = turn_id(segment.agent, segment.stream, chosen) if is_inside else segment.id
-    store.corrections.save_correction(Corrected(kind="split", turn=new, at=at), (segment.agent, segment.stream))
+    new = hash_turn(segment.agent, segment.stream, chosen) if is_inside else segment.id
+    store.corrections.save_correction(PersonCorrection(kind="split", turn=new, at=at), (segment.agent, segment.stream))
     return find_session_of(store, config, session.id), find_session_of(store, config, new)
 
 
@@ -50,7 +50,7 @@ def find_turn(placed: Placed, session: Session, turn: str) -> int:
     if turn.isdecimal() and len(turn) < ID_LENGTH:
         found = [int(turn) - 1] if 1 <= int(turn) <= len(placed) else []
     else:
-        ids = [turn_id(segment.agent, segment.stream, one) for segment, _, one in placed]
+        ids = [hash_turn(segment.agent, segment.stream, one) for segment, _, one in placed]
         found = [n for n, one in enumerate(ids) if one == turn.lower()]
     if not found:
         last = f"it has turns 1 to {len(placed)}" if len(placed) > 1 else "it has one turn"
@@ -66,7 +66,7 @@ def merge_sessions(store: Store, config: Config, session: Session, other: Sessio
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
     if session.tenant != other.tenant:
         raise BadInput(f"{session.id} and {other.id} belong to different tenants; their sessions stay apart")
-    store.corrections.save_correction(Corrected(kind="merge", turn=other.id, into=session.id, at=at))
+    store.corrections.save_correction(PersonCorrection(kind="merge", turn=other.id, into=session.id, at=at))
     return find_session_of(store, config, session.id)
 
 
@@ -77,5 +77,5 @@ def rename_session(store: Store, config: Config, session: Session, title: str, a
         raise BadInput("the new title is empty; give some words")
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
-    store.corrections.save_correction(Corrected(kind="rename", turn=session.id, title=said, at=at))
+    store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title=said, at=at))
     return find_session_of(store, config, session.id)

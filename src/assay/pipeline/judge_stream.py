@@ -36,7 +36,7 @@ from assay.pipeline.privacy import (
     merge_owners,
     redact_stream,
 )
-from assay.sessions.boundaries import cut, turn_id
+from assay.sessions.boundaries import cut_segments, hash_turn
 from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
 from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
 
@@ -258,7 +258,7 @@ def cut_stream(task: CutTask) -> CutResult:
         return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
     found = [
         judge_segment(task, judge, n, segment)
-        for n, segment in enumerate(cut(judge.read.placed, gaps, terms.splits, terms.boundaries))
+        for n, segment in enumerate(cut_segments(judge.read.placed, gaps, terms.splits, terms.boundaries))
     ]
     if judge.wanted and not (judge.fallback or task.told.guesses):
         return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
@@ -286,7 +286,7 @@ def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -
         segment=segment,
         n=n,
         input=hashed,
-        turns=tuple(turn_id(segment.agent, segment.stream, turn) for turn in turns),
+        turns=tuple(hash_turn(segment.agent, segment.stream, turn) for turn in turns),
     )
     if hashed in task.known:
         return kept

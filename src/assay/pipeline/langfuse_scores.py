@@ -29,7 +29,7 @@ from assay.pipeline.models import ONLY_KEPT
 from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_withheld, find_named_tenant
 from assay.pipeline.quality import Subject
 from assay.sessions.redaction import Redactor
-from assay.types import Clean, Session
+from assay.types import CleanText, Session
 from assay.types.quality import Profile, Quality
 
 INSUFFICIENT = "insufficient evidence"
@@ -39,7 +39,7 @@ NOT_SCORED = "the judge that is set has not judged it yet; run `assay score`"
 WITHOUT_MODEL = "--judge offline scores it without a model"
 
 
-def build_redactor(config: Config) -> Callable[[str], Clean]:
+def build_redactor(config: Config) -> Callable[[str], CleanText]:
     """All words on their way out go through one for each session: what stands in others makes no difference."""
     return Redactor(build_rules(config, pick_report_time(config)).options).text
 

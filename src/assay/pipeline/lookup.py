@@ -7,7 +7,7 @@ from assay.pipeline import privacy
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import list_turns_in
 from assay.pipeline.score import open_run
-from assay.sessions.linking import Linked
+from assay.sessions.links import LinkedSession
 from assay.stores import Store
 from assay.types import Segment, Session, Turn
 
@@ -23,7 +23,7 @@ def find_session_of(store: Store, config: Config, segment: str) -> Session:
     return select_sessions(store, config, lambda one: any(part.id == segment for part in one.segments))[0]
 
 
-def select_sessions(store: Store, config: Config, is_wanted: Callable[[Linked], bool]) -> list[Session]:
+def select_sessions(store: Store, config: Config, is_wanted: Callable[[LinkedSession], bool]) -> list[Session]:
     """Those of all sessions of the store that are wanted, as they may be seen."""
     with open_run(store, config) as run:
         run.judge_streams()

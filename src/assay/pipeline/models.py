@@ -21,7 +21,7 @@ from assay.pipeline.judge_stream import JudgeModel
 from assay.pipeline.judgement import list_model_backends
 from assay.plugins import load_module
 from assay.stores import QuestionBatch, Store
-from assay.types import Clean
+from assay.types import CleanText
 
 AnswerProgress = Callable[[int, int], None]
 """Called with how many questions are answered and how many there are."""
@@ -229,7 +229,7 @@ class ModelClient:
             done=done,
         )
 
-    def count_tokens(self, text: Clean) -> int | None:
+    def count_tokens(self, text: CleanText) -> int | None:
         """Tokens of a text as the service counts them, where it offers that."""
         count = getattr(self.model, "count_tokens", None)
         if count is None:

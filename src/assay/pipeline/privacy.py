@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from assay.config import Config, Tenant, stricter
 from assay.files import to_folder_prefix
 from assay.pipeline.scan_worker import decode_pieces
-from assay.sessions.join import join
 from assay.sessions.redaction import RedactionOptions, Redactor, hash_rules, redact_secrets, silence_stream
+from assay.sessions.streams import join_files
 from assay.stores import StreamPieces
-from assay.types import Entry, Session, Stream, Summary
-from assay.types.signs import is_folder, of_attribute, of_key
+from assay.types import LedgerLine, Session, Stream, StreamSummary
+from assay.types.value import is_folder_sign, sign_attribute, sign_key
 
 Tenants = Mapping[str, Tenant]
 
@@ -64,16 +64,16 @@ def find_tenant(tenants: Tenants, folder: str, signs: Collection[str] = ()) -> s
     for name, one in tenants.items():
         if any(is_below(folder, project) for project in one.projects):
             return name
-        if one.attributes and all(of_attribute(*pair) in signs for pair in one.attributes.items()):
+        if one.attributes and all(sign_attribute(*pair) in signs for pair in one.attributes.items()):
             return name
-        if any(of_key(key) in signs for key in one.keys):
+        if any(sign_key(key) in signs for key in one.keys):
             return name
     return None
 
 
 def find_owner_among(tenants: Tenants, signs: Sequence[str], ended_at: str, now: datetime) -> WordOwner:
     """Whose words with these signs are: where several tenants claim them, the one that withholds them, else all."""
-    folders = [one for one in signs if is_folder(one)] or [""]
+    folders = [one for one in signs if is_folder_sign(one)] or [""]
     names = dict.fromkeys(find_tenant(tenants, one, signs) for one in folders)
     found = [WordOwner(name, explain_withheld(tenants[name], ended_at, now)) for name in names if name is not None]
     return next((one for one in found if one.withheld), merge_owners(found))
@@ -207,7 +207,7 @@ def build_rules(config: Config, now: datetime) -> PrivacyRules:
 
 def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
     """A stream of its files as kept, redacted."""
-    stream = join(decode_pieces(kept), kept.elsewhere)
+    stream = join_files(decode_pieces(kept), kept.elsewhere)
     about = stream.about
     owners = tuple(find_owner(turn.signs or (about.cwd,), about.ended_at, rules) for turn in stream.turns)
     whole = merge_owners(owners or [find_owner(about.signs or (about.cwd,), about.ended_at, rules)])
@@ -232,7 +232,7 @@ def find_owner(signs: Sequence[str], ended_at: str, rules: PrivacyRules) -> Word
     return find_owner_among(rules.tenants, signs, ended_at, rules.now)
 
 
-def redact_summary(one: Summary, rules: PrivacyRules) -> Summary:
+def redact_summary(one: StreamSummary, rules: PrivacyRules) -> StreamSummary:
     """A stream as it is listed, redacted."""
     redactor = Redactor(rules.options)
     signs = FACTS(one.facts).get("signs") or [one.project]
@@ -286,7 +286,7 @@ def redact_struct(value: T, rules: PrivacyRules) -> T:
     return msgspec.convert(redact_json(msgspec.to_builtins(value), Redactor(rules.options)), type(value))
 
 
-def redact_entries(ledger: list[Entry], sessions: list[Session], rules: PrivacyRules) -> list[Entry]:
+def redact_entries(ledger: list[LedgerLine], sessions: list[Session], rules: PrivacyRules) -> list[LedgerLine]:
     """The ledger as it is told, without the words of sessions that have none."""
     redactor = Redactor(rules.options)
     silent = [one for one in sessions if is_withheld(one.tenant, one.ended_at, rules)]

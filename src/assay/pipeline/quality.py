@@ -31,11 +31,11 @@ from assay.pipeline.scoring_run import UNANSWERED, Selection
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering
-from assay.sessions.chunking import TARGET, WHOLE, Chunk, chunk, shorten, task_of
-from assay.sessions.linking import Linked
+from assay.sessions.chunks import TARGET, WHOLE, Chunk, cut_chunks, find_task, shorten_turn
+from assay.sessions.links import LinkedSession
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
-from assay.types import Clean, OutcomeJudgement, RubricJudgement, Session, Turn
+from assay.types import CleanText, OutcomeJudgement, RubricJudgement, Session, Turn
 from assay.types.quality import Dimension, Profile, Quality
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "claude-cli": "sonnet"}
@@ -71,7 +71,7 @@ def list_subjects(
     return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 
-def has_id(linked: Linked, ids: Sequence[str]) -> bool:
+def has_id(linked: LinkedSession, ids: Sequence[str]) -> bool:
     return not ids or any(linked.segments[0].id.startswith(one) for one in ids)
 
 
@@ -224,9 +224,9 @@ def build_pieces(turns: Sequence[Turn], terms: PieceTerms) -> list[QualityPiece]
 
 def split_chunks(turns: Sequence[Turn], ratio: float = 1.0) -> list[Chunk]:
     """The session in chunks by tokens."""
-    task = task_of(turns)
+    task = find_task(turns)
     sizes = [round(count_turn_tokens(turn) * ratio) for turn in turns]
-    return chunk(sizes, task=round(count_turn_tokens(Turn(prompt=task)) * ratio) if task else 0)
+    return cut_chunks(sizes, task=round(count_turn_tokens(Turn(prompt=task)) * ratio) if task else 0)
 
 
 def count_turn_tokens(turn: Turn) -> int:
@@ -240,7 +240,7 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
     places = list(range(one.first + 1, one.last + 2))
     if one.shortened is not None and one.room is not None:
         n = one.shortened - one.first
-        shown[n] = shorten(shown[n], terms.ours(one.room), count_turn_tokens)
+        shown[n] = shorten_turn(shown[n], terms.ours(one.room), count_turn_tokens)
     first = find_first_request(turns)
     if is_told := one.has_task and first is not None and first < one.first:
         shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
@@ -258,7 +258,7 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
 
 def find_first_request(turns: Sequence[Turn]) -> int | None:
     """Index of the turn with the session's first request."""
-    task = task_of(turns)
+    task = find_task(turns)
     return next((n for n, turn in enumerate(turns) if turn.prompt is task), None) if task else None
 
 
@@ -284,7 +284,7 @@ def measure_ratio(turns: Sequence[Turn], terms: PieceTerms, client: ModelClient,
     return exact / rendering.estimate_tokens(text) if exact else 1.0
 
 
-def count_tokens(text: Clean, client: ModelClient, *, may_count: bool) -> int | None:
+def count_tokens(text: CleanText, client: ModelClient, *, may_count: bool) -> int | None:
     """Tokens as the service counts them, kept: another count would be other chunks, and other questions."""
     key = sha256("\0".join((COUNT, client.model.model, text)).encode("utf-8", "surrogatepass")).hexdigest()
     kept = client.store.answers.load_answers([key])

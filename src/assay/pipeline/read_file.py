@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from assay import facts, sessions
 from assay.pipeline.records import LineReader, MalformedLine, RecordDecoder, decode_patiently
-from assay.sessions.turns import Builder, Tally
+from assay.sessions.turns import StreamTally, TurnBuilder
 from assay.sources import SourceReader, find_source, load_sources
-from assay.types import FileState, Place, Skipped, Turn
+from assay.types import FileState, ReadPosition, SkippedLine, Turn
 
 HEAD = 64 << 10
 NOT_PLAIN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
@@ -42,14 +42,14 @@ class ReaderMemory(Struct):
     """The remembered state, as stored."""
 
     reader: msgspec.Raw
-    tally: Tally
+    tally: StreamTally
 
 
 def read_file(path: Path, before: FileContent | None = None) -> FileContent:
     """Read a file, or what is new in it since `before`."""
     with path.open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())
-        place = Place(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+        place = ReadPosition(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
         if before is not None and before.state.source and can_continue(file, before.state, place):
             return FileReader(file, before).run(place)
         file.seek(0)
@@ -67,7 +67,7 @@ def build_version(source: str) -> str:
     return f"{read_by};sessions@{sessions.VERSION};{facts.build_version()}"
 
 
-def can_continue(file: FileIO, before: FileState, now: Place) -> bool:
+def can_continue(file: FileIO, before: FileState, now: ReadPosition) -> bool:
     """Whether the file only grew since, and is read in the same way; a rewrite may well keep the size."""
     old = before.place
     return (
@@ -102,7 +102,7 @@ def skip_file(file: FileIO, head: bytes, state: FileState) -> FileState:
         read, last = read + got, block[got - 1]
     total += bool(read) and last != 10
     why = explain_no_transcript(head) if read else "an empty file"
-    skips = (Skipped(line=0, why=why),)
+    skips = (SkippedLine(line=0, why=why),)
     return replace(state, version=build_version(""), lines_skipped=total, bytes_read=read, skips=skips)
 
 
@@ -137,7 +137,7 @@ class FileReader:
             memory = msgspec.msgpack.decode(before.state, type=ReaderMemory)
             self.reader = msgspec.msgpack.decode(memory.reader, type=self.source.Reader)
             tally = memory.tally
-        self.builder = Builder(tally, content.turns)
+        self.builder = TurnBuilder(tally, content.turns)
         half = before.tail is not None and before.place.is_mid_line
         self.read = before.lines_read + half
         self.skipped = before.lines_skipped - (before.tail is not None)
@@ -145,9 +145,9 @@ class FileReader:
         self.skips = list(before.skips)
         self.offset = before.place.offset
         self.is_mid_line = before.place.is_mid_line
-        self.tail: Skipped | None = None
+        self.tail: SkippedLine | None = None
 
-    def run(self, now: Place) -> FileContent:
+    def run(self, now: ReadPosition) -> FileContent:
         """Read to the end of the file as it is now."""
         self.file.seek(self.offset)
         fast = build_decoder(self.before.source)
@@ -171,7 +171,7 @@ class FileReader:
         self.read += fine
         return self.finish(taken, fast, now)
 
-    def finish(self, taken: LineReader, fast: RecordDecoder, now: Place) -> FileContent:
+    def finish(self, taken: LineReader, fast: RecordDecoder, now: ReadPosition) -> FileContent:
         """See to what follows the last newline."""
         start = self.offset
         self.offset += taken.consumed
@@ -195,7 +195,7 @@ class FileReader:
             except MalformedLine as error:
                 why, records = str(error), error.records
         if why and not is_whole:
-            self.tail = Skipped(line=number, why=f"unfinished last line ({why})")
+            self.tail = SkippedLine(line=number, why=f"unfinished last line ({why})")
             return False
         for record in records:
             self.reader.take(record, self.builder.take)
@@ -216,9 +216,9 @@ class FileReader:
             return
         self.skipped += 1
         if len(self.skips) < MOST_SKIPS:
-            self.skips.append(Skipped(line=number, why=why))
+            self.skips.append(SkippedLine(line=number, why=why))
 
-    def build_content(self, place: Place, start: int) -> FileContent:
+    def build_content(self, place: ReadPosition, start: int) -> FileContent:
         """All that is known now."""
         part = self.builder.part(self.source.AGENT)  # counts events, which the memory holds
         memory = msgspec.msgpack.encode(

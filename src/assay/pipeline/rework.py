@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.clock import parse_time
 from assay.config import Rework
 from assay.errors import BadInput
 from assay.pipeline.judgement import hash_values
@@ -16,15 +17,15 @@ from assay.pipeline.repositories import KnownRepository, Repositories, Repositor
 from assay.scores.prism import has_crushed
 from assay.scores.survival import Age, LostSession
 from assay.sessions.kinds_of_files import is_code
-from assay.sessions.linebook import together
-from assay.sessions.linking import Linked, moment
+from assay.sessions.links import LinkedSession
 from assay.sessions.paths import make_relative
 from assay.sessions.rework.history import DAY, FollowResult, LineTarget, ReworkRules, find_rivals
 from assay.sessions.rework.landing import SHORTEST_ID, SLACK
 from assay.sessions.rework.survival import PATIENCE, follow_lines
 from assay.sessions.rework.transcripts import SessionWork, find_replaced, find_taken_back
+from assay.sessions.written_lines import merge_books
 from assay.stores import Fate, Store, StreamName
-from assay.types import Reworked, Session, Written
+from assay.types import FileLines, ReworkResult, Session
 
 PULL = re.compile(r"/(?:pull|pulls|merge_requests)/(\d{1,9})")
 
@@ -46,10 +47,10 @@ class FollowedSession(Struct, frozen=True, kw_only=True):
         return RepositoryQuery(folder=self.work.project, paths=paths, commits=self.work.commits)
 
 
-def build_followed(linked: Linked, pulls: tuple[int, ...]) -> FollowedSession:
+def build_followed(linked: LinkedSession, pulls: tuple[int, ...]) -> FollowedSession:
     """A session as its transcript tells of its lines."""
     first = linked.segments[0]
-    book = together(linked.segments) if len(linked.segments) > 1 else None
+    book = merge_books(linked.segments) if len(linked.segments) > 1 else None
     written, removed = (book.written(), book.removed()) if book else (first.written, first.removed)
     work = SessionWork(
         id=first.id,
@@ -81,7 +82,7 @@ def build_target(one: FollowedSession, place: KnownRepository) -> LineTarget:
             lines[paths[written.path]].append(written.lines)
     return LineTarget(
         id=one.work.id,
-        written=tuple(Written(path=path, lines=b"".join(some)) for path, some in sorted(lines.items())),
+        written=tuple(FileLines(path=path, lines=b"".join(some)) for path, some in sorted(lines.items())),
         commits=one.work.commits,
         names=one.streams,
         pulls=one.pulls,
@@ -103,13 +104,13 @@ def list_pulls(session: Session) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(found[1]) for url in urls if (found := PULL.search(url))))
 
 
-def name_session(linked: Linked) -> StreamName:
+def name_session(linked: LinkedSession) -> StreamName:
     return linked.segments[0].agent, linked.segments[0].id
 
 
 def parse_seconds(at: str) -> float:
     """A record's time in seconds, 0 for none."""
-    found = moment(at)
+    found = parse_time(at)
     return found.timestamp() if found else 0.0
 
 
@@ -122,16 +123,16 @@ FOREVER = float("inf")
 SOON = 14 * DAY
 """How long after a session its lines are looked for at first."""
 
-NOT_JUDGED = Reworked(state="not_judged")
+NOT_JUDGED = ReworkResult(state="not_judged")
 SHALLOW = "the clone is shallow, `git fetch --unshallow` gets the rest"
 NO_TIME = "its transcript tells no time"
-YET_TO_COME = Reworked(state="open", detail="it began after the day of this report")
+YET_TO_COME = ReworkResult(state="open", detail="it began after the day of this report")
 
 
 class ReworkOutcome(Struct, frozen=True, kw_only=True):
     """What became of sessions' lines."""
 
-    states: dict[StreamName, Reworked] = {}
+    states: dict[StreamName, ReworkResult] = {}
     ages: tuple[Age, ...] = ()
     """For the survival curve."""
     fates: dict[StreamName, Fate] = {}
@@ -140,7 +141,7 @@ class ReworkOutcome(Struct, frozen=True, kw_only=True):
 
 
 def follow_rework(
-    store: Store, linked: Iterable[Linked], sessions: Iterable[Session], rules: Rework, as_of: datetime
+    store: Store, linked: Iterable[LinkedSession], sessions: Iterable[Session], rules: Rework, as_of: datetime
 ) -> ReworkOutcome:
     """What became of these sessions' lines, given all sessions there are."""
     pulls = {(one.agent, one.id): list_pulls(one) for one in sessions}
@@ -304,7 +305,7 @@ class ReworkFollower:
         ages = tuple(age for name in states if name in self.found for age in self.found[name].ages)
         return ReworkOutcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
 
-    def state(self, one: FollowedSession) -> Reworked:
+    def state(self, one: FollowedSession) -> ReworkResult:
         """What git says of a session, or why it says nothing."""
         if one.name in self.found:
             return self.found[one.name].reworked
@@ -312,7 +313,7 @@ class ReworkFollower:
             return NOT_JUDGED
         if one.began > self.as_of.timestamp():
             return YET_TO_COME
-        return Reworked(state="unknown", detail=self.reasons.get(one.name))
+        return ReworkResult(state="unknown", detail=self.reasons.get(one.name))
 
     def brought(self) -> dict[str, list[str]]:
         """The sessions behind each commit, by how it begins: those that name it, then those that wrote lines of it."""
@@ -357,7 +358,7 @@ def add_doubt(found: FollowResult, place: KnownRepository) -> FollowResult:
     return replace(found, reworked=replace(found.reworked, detail=f"{found.reworked.detail}; {doubts[0]}"))
 
 
-def name_replacer(state: Reworked, session: str, brought: Mapping[str, Sequence[str]]) -> Reworked:
+def name_replacer(state: ReworkResult, session: str, brought: Mapping[str, Sequence[str]]) -> ReworkResult:
     """The same with the session behind the later commit, where its transcript is known by now."""
     if state.state != "yes" or not state.commit:
         return state

@@ -15,7 +15,7 @@ from assay.pipeline.scan_worker import ReadTask, UnreadableFile, establish_strea
 from assay.plugins import list_names
 from assay.scores.report import Skips
 from assay.stores import SettledStream, Store
-from assay.types import FileState, Known
+from assay.types import FileState, KnownFile
 
 ALONE_BYTES = 8 << 20
 """Less than this is read faster than processes are started."""
@@ -79,7 +79,7 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
     )
 
 
-def is_unchanged(file: File, known: Known | None) -> bool:
+def is_unchanged(file: File, known: KnownFile | None) -> bool:
     """Whether the folder lists the file just as it was when it was read, by readers like ours.
 
     What a plugin read that is no longer installed stays as it is: nobody here could read it better.
@@ -92,7 +92,7 @@ def is_unchanged(file: File, known: Known | None) -> bool:
     return is_same and known.version == build_version(known.source)
 
 
-def find_vanished(found: FoundFiles, known: dict[str, Known]) -> list[int]:
+def find_vanished(found: FoundFiles, known: dict[str, KnownFile]) -> list[int]:
     """Files that were there and are not; those in folders that can't be opened may still be there."""
     there = {file.name for file in found.files}
     closed = tuple(f"{path}/" for path, _ in found.closed)
@@ -106,7 +106,7 @@ class UnreadFiles(Struct, frozen=True):
 
     store: Store
     files: Sequence[File]
-    known: dict[str, Known]
+    known: dict[str, KnownFile]
     with_facts: bool
 
 

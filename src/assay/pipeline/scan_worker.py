@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from assay import facts
 from assay.pipeline.read_file import FileContent, read_file
-from assay.sessions.join import Piece, join, keys
-from assay.sessions.turns import first_words
+from assay.sessions.streams import FilePiece, join_files, list_keys
+from assay.sessions.turns import find_first_words
 from assay.stores import SettledStream, StreamFiles, StreamName, StreamPieces
 from assay.types import FileState, Turn
 
@@ -65,7 +65,7 @@ def encode_content(content: FileContent, task: ReadTask) -> FileState:
         path=task.name or task.path,
         is_stream=is_stream,
         bodies=tuple((n, all_turns[n].at, ENCODE(all_turns[n])) for n in sorted(changed)),
-        keys=array("q", chain.from_iterable(sorted(keys(all_turns).items()))).tobytes(),
+        keys=array("q", chain.from_iterable(sorted(list_keys(all_turns).items()))).tobytes(),
         facts=(facts.to_json(facts.establish_facts(turns)) if task.with_facts else NO_FACTS) if is_stream else b"{}",
         prompts_at=list_prompt_times(turns),
     )
@@ -76,7 +76,7 @@ def list_prompt_times(turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(turn.prompt.at for turn in turns if turn.prompt)
 
 
-def decode_pieces(kept: StreamPieces) -> list[Piece]:
+def decode_pieces(kept: StreamPieces) -> list[FilePiece]:
     """The kept files of a stream, with their turns."""
     return [(path, part, tuple(DECODE(body) for body in bodies)) for path, part, bodies in kept.pieces]
 
@@ -84,16 +84,16 @@ def decode_pieces(kept: StreamPieces) -> list[Piece]:
 def settle_stream(task: tuple[StreamFiles, StreamPieces, bool]) -> SettledStream:
     """Settle a stream of several files, or one whose turns partly belong elsewhere; with its facts if wanted."""
     stream, kept, with_facts = task
-    turns = join(decode_pieces(kept), kept.elsewhere).turns
+    turns = join_files(decode_pieces(kept), kept.elsewhere).turns
     return SettledStream(
         stream=stream,
         facts=facts.to_json(facts.establish_facts(turns)) if with_facts else NO_FACTS,
         prompts_at=list_prompt_times(turns),
-        asked=first_words(turn.prompt for turn in turns),
+        asked=find_first_words(turn.prompt for turn in turns),
     )
 
 
 def establish_stream_facts(task: tuple[StreamName, StreamPieces]) -> tuple[StreamName, bytes]:
     """Establish the facts of a stream that was settled without them."""
     name, kept = task
-    return name, facts.to_json(facts.establish_facts(join(decode_pieces(kept), kept.elsewhere).turns))
+    return name, facts.to_json(facts.establish_facts(join_files(decode_pieces(kept), kept.elsewhere).turns))

@@ -23,7 +23,7 @@ from assay.pipeline.scan import Changes, count_skips, scan
 from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
 from assay.scores.report import Report, build_report
 from assay.scores.survival import FollowedLines, measure_survival
-from assay.sessions.linking import ledger
+from assay.sessions.links import build_ledger
 from assay.stores import Store, open_store, pick_store_url
 
 
@@ -97,7 +97,7 @@ def score_run(
     sessions, outcome = run.follow_sessions(chosen, linked)  # follow
     found = build_report(  # count
         sessions,
-        privacy.redact_entries(ledger(chosen), sessions, run.terms.privacy),
+        privacy.redact_entries(build_ledger(chosen), sessions, run.terms.privacy),
         streams=run.count_streams(),
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),

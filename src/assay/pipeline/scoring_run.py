@@ -38,9 +38,9 @@ from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
 from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
-from assay.sessions.linking import Linked, link
+from assay.sessions.links import LinkedSession, link_segments
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
-from assay.types import Corrected, Segment, Session
+from assay.types import PersonCorrection, Segment, Session
 
 JUDGED = msgspec.json.Decoder(SessionJudgement).decode
 ALONE_BYTES = 8 << 20
@@ -64,7 +64,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     until: str = ""
     project: str = ""
 
-    def takes(self, linked: Linked) -> bool:
+    def takes(self, linked: LinkedSession) -> bool:
         """Whether a session went on after `since`, began before `until`, and is of the project."""
         if self.since and find_end(linked) < self.since:
             return False
@@ -206,17 +206,17 @@ class ScoringRun:
 
     # --- segments to sessions -------------------------------------------------------------------
 
-    def link_all(self) -> list[Linked]:
+    def link_all(self) -> list[LinkedSession]:
         """All sessions, in order of time."""
         return self.link_segments(self.store.sessions.list_segments(self.roots))
 
-    def link_segments(self, kept: Sequence[StoredSegment]) -> list[Linked]:
+    def link_segments(self, kept: Sequence[StoredSegment]) -> list[LinkedSession]:
         """The sessions that segments make."""
         self.segments = {locate_segment(one.segment): one for one in kept}
         self.placed_corrections = place_corrections(self.corrections, kept)
-        return link((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
+        return link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
 
-    def build_sessions(self, chosen: Sequence[Linked]) -> list[Session]:
+    def build_sessions(self, chosen: Sequence[LinkedSession]) -> list[Session]:
         """Sessions with all that was judged of them; those of several segments are judged as one."""
         wholes = self.judge_joined([one for one in chosen if len(one.segments) > 1])
         titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
@@ -228,7 +228,7 @@ class ScoringRun:
         return found
 
     def follow_sessions(
-        self, chosen: Sequence[Linked], linked: Sequence[Linked]
+        self, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]
     ) -> tuple[list[Session], ReworkOutcome]:
         """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
         sessions = [
@@ -237,7 +237,7 @@ class ScoringRun:
         outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of)
         return [privacy.redact_session(add_rework(one, outcome), self.terms.privacy) for one in sessions], outcome
 
-    def judge_joined(self, wanted: Sequence[Linked]) -> dict[StreamName, JoinedSession]:
+    def judge_joined(self, wanted: Sequence[LinkedSession]) -> dict[StreamName, JoinedSession]:
         """Sessions of several segments, judged as one where they are not yet."""
         kept = self.store.sessions.load_joined(map(name_session, wanted))
         missing = [one for one in self.list_parts(wanted) if self.asks_again or not is_saved(one, kept)]
@@ -249,7 +249,7 @@ class ScoringRun:
             kept |= {(one.agent, one.id): one for one in wholes}
         return kept
 
-    def list_parts(self, wanted: Sequence[Linked]) -> list[SessionParts]:
+    def list_parts(self, wanted: Sequence[LinkedSession]) -> list[SessionParts]:
         return [SessionParts(segments=one.segments, input=self.hash_parts(one)) for one in wanted]
 
     def finish_joined(self, found: Sequence[JoinResult]) -> list[JoinedSession]:
@@ -269,7 +269,7 @@ class ScoringRun:
             wholes += [one.whole for one in found if one.whole]
         return wholes
 
-    def hash_parts(self, linked: Linked) -> str:
+    def hash_parts(self, linked: LinkedSession) -> str:
         """Hash of what the segments of a session were judged by; nothing where one must be judged again."""
         inputs = [self.segments[locate_segment(one)].input for one in linked.segments]
         return hash_values(*inputs) if all(inputs) else ""
@@ -366,7 +366,7 @@ class ScoringRun:
             yield from (wanted for one in joined for wanted in one.wanted)
 
 
-def place_corrections(corrections: Sequence[Corrected], kept: Sequence[StoredSegment]) -> list[Corrected]:
+def place_corrections(corrections: Sequence[PersonCorrection], kept: Sequence[StoredSegment]) -> list[PersonCorrection]:
     """Corrections about the segments that now hold the turns they were about: a stream may be cut otherwise by now."""
     starts = {one.segment.id for one in kept}
     if all(turn in starts for one in corrections for turn in (one.turn, one.into) if turn):
@@ -400,7 +400,7 @@ def locate_segment(segment: Segment) -> tuple[str, str, int]:
     return segment.agent, segment.stream, segment.first
 
 
-def name_session(linked: Linked) -> StreamName:
+def name_session(linked: LinkedSession) -> StreamName:
     return linked.segments[0].agent, linked.segments[0].id
 
 
@@ -416,11 +416,11 @@ def name_parts(parts: SessionParts) -> StreamName:
     return parts.segments[0].agent, parts.segments[0].id
 
 
-def find_end(linked: Linked) -> str:
+def find_end(linked: LinkedSession) -> str:
     return max(one.ended_at for one in linked.segments)
 
 
-def build_session(linked: Linked, judged: SessionJudgement, branch: str, title: str | None) -> Session:
+def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, title: str | None) -> Session:
     """What was judged, put in its place; a title that a person gave wins."""
     first = linked.segments[0]
     fields = asdict(judged)

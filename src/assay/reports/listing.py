@@ -9,7 +9,7 @@ from rich.text import Text
 from assay.reports.safe import one_line, safe
 from assay.reports.terminal import moment, telling_length
 from assay.reports.words import MARKS, UNKNOWN, places, plainly, why
-from assay.types import Entry, Session
+from assay.types import LedgerLine, Session
 
 WIDE, WIDER = 100, 120
 COLUMNS = {"began": 0, "session": 0, "project": WIDE, "intent": WIDE, "turns": 110, "grade": 110}
@@ -65,7 +65,7 @@ def title(one: Session) -> Text:
     return Text(one_line(one.title, 200) or "(nobody said anything)")
 
 
-def ledger(entries: Sequence[Entry], zone: tzinfo, width: int) -> Table:
+def ledger(entries: Sequence[LedgerLine], zone: tzinfo, width: int) -> Table:
     """Where sessions begin, were joined or went on, and by what evidence."""
     is_wide = width >= WIDE
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Raw, Struct
 
 from assay.reports.safe import encoded
-from assay.types import Entry, Session, Stream, Summary, Turn
+from assay.types import LedgerLine, Session, Stream, StreamSummary, Turn
 
 SCHEMA_VERSION = 1
 KEYS = ("key", "of")
@@ -81,7 +81,7 @@ class SessionsView(Struct, kw_only=True):
 
     schema_version: int = SCHEMA_VERSION
     sessions: Sequence[Session]
-    ledger: Sequence[Entry]
+    ledger: Sequence[LedgerLine]
 
 
 class SessionDetail(Struct, kw_only=True):
@@ -92,7 +92,7 @@ class SessionDetail(Struct, kw_only=True):
     turns: list[Any]
 
 
-def stream_view(one: Summary) -> StreamView:
+def stream_view(one: StreamSummary) -> StreamView:
     return StreamView(
         id=one.id,
         agent=one.agent,
@@ -115,14 +115,14 @@ def skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
     return [Skip(file=path, line=line or None, why=why) for path, line, why in listed]
 
 
-def detail(one: Summary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
+def detail(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
     """One stream with its turns."""
     turns = [in_full(turn) for turn in stream.turns]
     found = StreamDetail(stream=stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
     return encoded(found)
 
 
-def sessions(listed: Sequence[Session], ledger: Sequence[Entry]) -> bytes:
+def sessions(listed: Sequence[Session], ledger: Sequence[LedgerLine]) -> bytes:
     """Sessions and what the ledger says of them."""
     return encoded(SessionsView(sessions=listed, ledger=ledger))
 

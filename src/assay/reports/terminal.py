@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.reports.safe import many, one_line, safe
-from assay.types import Call, Stream, Summary, Turn
+from assay.types import Call, Stream, StreamSummary, Turn
 
 GLYPHS = {
     "ok": ("✓", "green"),
@@ -33,7 +33,7 @@ COLUMNS = [
 NARROW = ("began", "stream", "lines", "tests")
 
 
-def streams(listed: Sequence[Summary], width: int) -> Table:
+def streams(listed: Sequence[StreamSummary], width: int) -> Table:
     """A table of streams; a narrow terminal gets fewer columns."""
     shown = COLUMNS if width >= WIDE else [column for column in COLUMNS if column[0] in NARROW]
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
@@ -47,7 +47,7 @@ def streams(listed: Sequence[Summary], width: int) -> Table:
     return table
 
 
-def stream_cells(one: Summary, length: int) -> dict[str, Text]:
+def stream_cells(one: StreamSummary, length: int) -> dict[str, Text]:
     facts = msgspec.json.decode(one.facts)
     lines = Text.assemble((f"+{facts['lines_added']}", "green"), " ", (f"-{facts['lines_removed']}", "red"))
     title = Text(one_line(one.title, 200) or "(nobody said anything)")
@@ -107,7 +107,7 @@ def short(number: int) -> str:
     return str(number)
 
 
-def stream(one: Summary, whole: Stream) -> Group:
+def stream(one: StreamSummary, whole: Stream) -> Group:
     """One stream, turn by turn."""
     facts = msgspec.json.decode(one.facts)
     lines = f"+{facts['lines_added']} -{facts['lines_removed']} lines in {many(len(facts['lines_by_file']), 'file')}"

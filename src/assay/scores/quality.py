@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from assay.scores.profiles import average_scores, hash_profile
 from assay.types import Citation
-from assay.types.quality import Across, Dimension, Profile, Quality, Scale
+from assay.types.quality import ChunkRule, Dimension, Profile, Quality, Scale
 from assay.types.value import Value
 
 MOST_CITATIONS = 8
@@ -64,7 +64,7 @@ def merge_chunks(profile: Profile, scale: Scale, chunks: Sequence[ChunkJudgement
     return pick_chunk(scale, graded, len(chunks), pick_rule(profile, scale))
 
 
-def pick_rule(profile: Profile, scale: Scale) -> Across:
+def pick_rule(profile: Profile, scale: Scale) -> ChunkRule:
     """The way in which chunks are put together for a dimension."""
     return scale.across or ("mean" if scale.kind == "numeric" else profile.categorical)
 
@@ -96,7 +96,7 @@ def average_chunks(scale: Scale, graded: Sequence[GradedChunk], chunks: int) -> 
     )
 
 
-def pick_chunk(scale: Scale, graded: Sequence[GradedChunk], chunks: int, way: Across) -> Dimension:
+def pick_chunk(scale: Scale, graded: Sequence[GradedChunk], chunks: int, way: ChunkRule) -> Dimension:
     """What the final chunk says, or what most say; of equally many, the later."""
     n, found, _ = graded[-1]
     told = f"Of the final of {chunks} chunks." if n == chunks - 1 else f"Of chunk {n + 1} of {chunks}, the last scored."

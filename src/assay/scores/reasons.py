@@ -70,7 +70,7 @@ HABITS: dict[Intent, str] = {
 NO_HABIT = "Say at the end whether the goal was reached"
 
 TELLING: dict[str, str] = {kind: kind for kind in REASONS} | {
-    # How it ended (`sessions.ending`).
+    # How it ended (`sessions.endings`).
     "interrupted": "stopped",
     "mid_work": "stopped",
     "announces_more": "stopped",

@@ -18,7 +18,7 @@ from assay.scores.prism import (
 )
 from assay.scores.reasons import Obstacle, list_obstacles
 from assay.scores.survival import FollowedLines, LostSession, Survival
-from assay.types import Entry, Row, Session
+from assay.types import LedgerLine, Row, Session
 
 SCHEMA_VERSION = 1
 NOTHING_FOLLOWED = FollowedLines()
@@ -91,12 +91,12 @@ class Report(Row, frozen=True, kw_only=True):
     lost: list[LostSession]
     """Sessions that had crushed in the report before, and were replaced since."""
     sessions: list[Session]
-    ledger: list[Entry]
+    ledger: list[LedgerLine]
 
 
 def build_report(
     sessions: Sequence[Session],
-    ledger: Sequence[Entry],
+    ledger: Sequence[LedgerLine],
     *,
     streams: int,
     judge: JudgeInfo,

@@ -9,10 +9,10 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from assay.config import Boundaries
-from assay.sessions import linebook, speech
-from assay.sessions.calls import files_written, is_mutating, made_commit, made_edits, shell_paths
-from assay.sessions.paths import absolute, in_short, named
-from assay.types import Boundary, Call, Entry, Gap, Segment, Stream, Turn, Value
+from assay.sessions import speech, written_lines
+from assay.sessions.calls import has_committed, is_mutating, list_made_edits, list_shell_paths, list_written_files
+from assay.sessions.paths import find_named_file, format_paths, make_absolute
+from assay.types import Boundary, Call, Gap, LedgerLine, Segment, Stream, Turn, Value
 
 COMMIT_FLOOR = 0.25
 """Below this probability of a new goal, a commit does not close the session."""
@@ -25,19 +25,19 @@ LONGEST_CHORE, LONGEST_ANSWER = 14, 5
 """Words; a longer prompt that has such a phrase in it asks for more."""
 
 
-class Committed(Value, frozen=True):
+class CommitNote(Value, frozen=True):
     """The commits of one turn, and what the session had modified by then."""
 
     at: str
     ids: tuple[str, ...]
     files: tuple[str, ...]
 
-    def told(self) -> str:
+    def describe_commits(self) -> str:
         ids = ", ".join(one[:7] for one in self.ids[:3])
-        return f"{f'commit {ids}' if ids else 'a commit'} of {in_short(self.files)}"
+        return f"{f'commit {ids}' if ids else 'a commit'} of {format_paths(self.files)}"
 
 
-class Draft(Struct):
+class SegmentDraft(Struct):
     """A segment that is still growing."""
 
     id: str
@@ -47,45 +47,45 @@ class Draft(Struct):
     by_shell: set[str] = set()
     has_modified: bool = False
     """Something else than git wrote a file: `git add` only names what was written before."""
-    committed: Committed | None = None
+    committed: CommitNote | None = None
     """What was committed since the last prompt."""
-    went_on: list[Entry] = []
+    went_on: list[LedgerLine] = []
 
     def files(self, cwd: str) -> tuple[str, ...]:
         """The files modified so far."""
-        written = files_written(self.edited, self.by_shell)
-        return tuple(sorted({absolute(path, cwd) for path in written if path}))
+        written = list_written_files(self.edited, self.by_shell)
+        return tuple(sorted({make_absolute(path, cwd) for path in written if path}))
 
     def take(self, turn: Turn, cwd: str) -> None:
         """Grow by a turn."""
         if turn.prompt:
             self.committed = None
         for call in turn.calls:
-            self.edited.update(edit.path for edit in made_edits(call))
+            self.edited.update(edit.path for edit in list_made_edits(call))
             if call.runs:
-                self.by_shell.update(shell_paths(call))
-            self.has_modified = self.has_modified or bool(made_edits(call)) or writes(call)
-            if made_commit(call) and self.has_modified and (files := self.files(cwd)):
+                self.by_shell.update(list_shell_paths(call))
+            self.has_modified = self.has_modified or bool(list_made_edits(call)) or is_writing(call)
+            if has_committed(call) and self.has_modified and (files := self.files(cwd)):
                 before = self.committed.ids if self.committed else ()
-                self.committed = Committed(at=call.ended_at or call.at, ids=(*before, *call.commits), files=files)
+                self.committed = CommitNote(at=call.ended_at or call.at, ids=(*before, *call.commits), files=files)
 
 
-def turn_id(agent: str, stream: str, turn: Turn) -> str:
-    """The same for a turn wherever its stream is read; a session has the id of its first turn."""
+def hash_turn(agent: str, stream: str, turn: Turn) -> str:
+    """The id of a turn, the same wherever its stream is read; a session has the id of its first turn."""
     mark = turn.prompt.key if turn.prompt else turn.at
     identity = f"{agent}\0{stream}\0{mark}".encode("utf-8", "surrogatepass")
     return blake2b(identity, digest_size=6).hexdigest()
 
 
-def cut(stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> tuple[Segment, ...]:
+def cut_segments(stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> tuple[Segment, ...]:
     """The segments of a stream: every turn is in one of them; only a turn with a prompt begins a new one."""
     opening = next((n for n, turn in enumerate(stream.turns) if turn.prompt), None)
     if opening is None and not any(turn.calls or turn.replies or turn.spends for turn in stream.turns):
         return ()
-    return Cutter(stream, gaps, splits, rules).segments(opening or 0)
+    return StreamCutter(stream, gaps, splits, rules).segments(opening or 0)
 
 
-class Cutter:
+class StreamCutter:
     """What is known of one stream while it is cut."""
 
     def __init__(self, stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> None:
@@ -94,53 +94,53 @@ class Cutter:
         self.gaps = {gap.turn: gap for gap in gaps}
         self.splits = splits
         self.rules = rules
-        self.cleared = clears(stream.turns)
+        self.cleared = find_clears(stream.turns)
 
-    def id(self, n: int) -> str:
-        return turn_id(self.stream.agent, self.stream.id, self.stream.turns[n])
+    def find_turn_id(self, n: int) -> str:
+        return hash_turn(self.stream.agent, self.stream.id, self.stream.turns[n])
 
     def segments(self, opening: int) -> tuple[Segment, ...]:
         """Cut, given the first turn with a prompt: what comes before it belongs to it."""
-        drafts = [Draft(id=self.id(0), first=0, boundary=self.opened(opening))]
+        drafts = [SegmentDraft(id=self.find_turn_id(0), first=0, boundary=self.explain_opening(opening))]
         for n, turn in enumerate(self.stream.turns):
-            if n > opening and turn.prompt and (boundary := self.boundary(drafts[-1], n)):
-                drafts.append(Draft(id=self.id(n), first=n, boundary=boundary))
+            if n > opening and turn.prompt and (boundary := self.find_boundary(drafts[-1], n)):
+                drafts.append(SegmentDraft(id=self.find_turn_id(n), first=n, boundary=boundary))
             drafts[-1].take(turn, self.cwd)
         ends = [draft.first for draft in drafts[1:]] + [len(self.stream.turns)]
-        return tuple(self.finished(draft, end, opening) for draft, end in zip(drafts, ends, strict=True))
+        return tuple(self.build_segment(draft, end, opening) for draft, end in zip(drafts, ends, strict=True))
 
-    def opened(self, opening: int) -> Boundary:
+    def explain_opening(self, opening: int) -> Boundary:
         """Why the first segment began."""
-        if any(self.id(n) in self.splits for n in range(opening + 1)):
+        if any(self.find_turn_id(n) in self.splits for n in range(opening + 1)):
             return SPLIT
         if opening in self.cleared:
             return Boundary(signal="clear", confidence=1.0, evidence="the conversation began with /clear")
         return Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
 
-    def boundary(self, draft: Draft, n: int) -> Boundary | None:
+    def find_boundary(self, draft: SegmentDraft, n: int) -> Boundary | None:
         """Why a segment begins at a prompt, if it does."""
         gap = self.gaps.get(n)
-        if self.splits and self.id(n) in self.splits:
+        if self.splits and self.find_turn_id(n) in self.splits:
             return SPLIT
         if n in self.cleared:
             return Boundary(signal="clear", confidence=1.0, evidence="/clear was given before this prompt")
         if gap and gap.is_shift:
             return Boundary(signal="topic", confidence=gap.confidence, evidence=f"topic shift: {gap.evidence}")
-        return self.after_commit(draft, self.stream.turns[n], gap)
+        return self.judge_commit(draft, self.stream.turns[n], gap)
 
-    def after_commit(self, draft: Draft, turn: Turn, gap: Gap | None) -> Boundary | None:
+    def judge_commit(self, draft: SegmentDraft, turn: Turn, gap: Gap | None) -> Boundary | None:
         """Whether the commit before a prompt closes the segment; where it does not, the segment notes why."""
         done = draft.committed
         if done is None or self.rules.commit == "off":
             return None
         if self.rules.commit == "hard":
-            return Boundary(signal="commit", confidence=1.0, evidence=done.told())
+            return Boundary(signal="commit", confidence=1.0, evidence=done.describe_commits())
         chance = gap.confidence if gap else COMMIT_CONFIDENCE
-        if not (why := goes_on(done.files, turn, self.cwd, gap)):
-            told = f"{done.told()}; the next prompt turns to other work"
+        if not (why := explain_continuation(done.files, turn, self.cwd, gap)):
+            told = f"{done.describe_commits()}; the next prompt turns to other work"
             return Boundary(signal="commit", confidence=max(chance, COMMIT_CONFIDENCE), evidence=told)
         draft.went_on.append(
-            Entry(
+            LedgerLine(
                 at=done.at,
                 agent=self.stream.agent,
                 stream=self.stream.id,
@@ -148,18 +148,18 @@ class Cutter:
                 signal="commit",
                 effect="went_on",
                 confidence=1.0 - chance,
-                evidence=f"{done.told()}; {why}",
+                evidence=f"{done.describe_commits()}; {why}",
             )
         )
         return None
 
-    def finished(self, draft: Draft, end: int, opening: int) -> Segment:
+    def build_segment(self, draft: SegmentDraft, end: int, opening: int) -> Segment:
         """The segment up to the turn before `end`."""
         turns = self.stream.turns[draft.first : end]
         began_at = (turns[0].prompt.at if turns[0].prompt else "") or turns[0].at
         spoken = self.stream.turns[max(draft.first, opening)].prompt
         is_plan = draft.first == 0 and spoken is not None and spoken.kind == "plan"
-        lines = linebook.book(turns, self.cwd)
+        lines = written_lines.build_book(turns, self.cwd)
         return Segment(
             id=draft.id,
             agent=self.stream.agent,
@@ -176,12 +176,12 @@ class Cutter:
             went_on=tuple(draft.went_on),
             written=lines.written(),
             removed=lines.removed(),
-            commits=linebook.commits(turns),
-            undone=linebook.undone(turns),
+            commits=written_lines.list_commits(turns),
+            undone=written_lines.list_undoing_commands(turns),
         )
 
 
-def clears(turns: Sequence[Turn]) -> dict[int, str]:
+def find_clears(turns: Sequence[Turn]) -> dict[int, str]:
     """Turns whose prompt came after /clear, and when that was given.
 
     A mark stands in the turn that was going on: given after its prompt, it is about the next one.
@@ -202,13 +202,13 @@ def clears(turns: Sequence[Turn]) -> dict[int, str]:
     return found
 
 
-def goes_on(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
+def explain_continuation(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
     """Why a turn after a commit of these files goes on with the same work, or nothing."""
     if turn.prompt and is_follow_up(turn.prompt.text):
         return "the next prompt follows up on it"
-    if name := touched(files, turn, cwd):
+    if name := find_touched_file(files, turn, cwd):
         return f"the next turn is about {name} again"
-    if how := handed_in(turn):
+    if how := describe_hand_in(turn):
         return f"the next turn {how}"
     if gap and gap.confidence < COMMIT_FLOOR:
         return f"the topic goes on ({gap.confidence:.0%} likely to be a new one)"
@@ -225,30 +225,30 @@ def is_follow_up(text: str) -> bool:
     )
 
 
-def touched(files: Sequence[str], turn: Turn, cwd: str) -> str:
-    """A file among these that the turn writes, reads or names, said in short."""
+def find_touched_file(files: Sequence[str], turn: Turn, cwd: str) -> str:
+    """A file among these that the turn writes, reads or names, said in short; empty for none."""
     known = set(files)
     for call in turn.calls:
         paths = [edit.path for edit in call.edits]
         paths += [path for run in call.runs for path in run.paths]
         paths += [call.target] if call.kind in ("read", "edit") else []
-        if same := next((path for one in paths if one and (path := absolute(one, cwd)) in known), ""):
-            return in_short([same])
+        if same := next((path for one in paths if one and (path := make_absolute(one, cwd)) in known), ""):
+            return format_paths([same])
     words = [turn.prompt.text if turn.prompt else "", *(call.command for call in turn.calls)]
-    return next((name for text in words if text and (name := named(files, text))), "")
+    return next((name for text in words if text and (name := find_named_file(files, text))), "")
 
 
-def handed_in(turn: Turn) -> str:
-    """How the turn hands work in before it edits anything."""
+def describe_hand_in(turn: Turn) -> str:
+    """How the turn hands work in before it edits anything; empty where it does not."""
     for call in turn.calls:
         for run in call.runs:
             if run.purpose in ("push", "pr"):
                 return "pushes it" if run.purpose == "push" else "opens a pull request"
-        if made_edits(call) or writes(call):
+        if list_made_edits(call) or is_writing(call):
             return ""
     return ""
 
 
-def writes(call: Call) -> bool:
+def is_writing(call: Call) -> bool:
     """Whether a command other than git's wrote files."""
     return is_mutating(call) and any(run.paths and run.program != "git" for run in call.runs)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
-from assay.sessions.text import beginning
+from assay.sessions.text import take_beginning
 from assay.types import Call, Edit, Turn
 
 ENDED = frozenset({"ok", "error", "interrupted"})
@@ -15,13 +15,13 @@ TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.
 LONGEST_LINE = 200
 
 
-def all_calls(turns: Iterable[Turn]) -> Iterator[Call]:
+def list_calls(turns: Iterable[Turn]) -> Iterator[Call]:
     """Every call of these turns, sub-agents' included."""
     for turn in turns:
         yield from turn.calls
 
 
-def made_edits(call: Call) -> Sequence[Edit]:
+def list_made_edits(call: Call) -> Sequence[Edit]:
     """The edits of a call that succeeded; one that failed, was rejected or has no result made none."""
     return call.edits if call.status == "ok" else ()
 
@@ -41,44 +41,44 @@ def has_failed(call: Call) -> bool:
     return call.status == "error" or any(run.outcome == "failed" for run in call.runs)
 
 
-def net_lines(turns: Iterable[Turn]) -> tuple[int, int]:
+def count_changed_lines(turns: Iterable[Turn]) -> tuple[int, int]:
     """Lines added and removed by edits."""
     added = removed = 0
-    for call in all_calls(turns):
-        for edit in made_edits(call):
+    for call in list_calls(turns):
+        for edit in list_made_edits(call):
             added += edit.added
             removed += edit.removed
     return added, removed
 
 
-def shell_paths(call: Call) -> Iterator[str]:
+def list_shell_paths(call: Call) -> Iterator[str]:
     """What its shell commands wrote, as far as it can be read off them."""
     if is_mutating(call):
         for run in call.runs:
             yield from run.paths
 
 
-def files_written(edited: Set[str], by_shell: Iterable[str]) -> set[str]:
+def list_written_files(edited: Set[str], by_shell: Iterable[str]) -> set[str]:
     """The files behind the paths of edits and of shell commands."""
-    return {*edited, *(path for path in by_shell if is_named(path, edited))}
+    return {*edited, *(path for path in by_shell if is_file_name(path, edited))}
 
 
-def is_named(path: str, known: Iterable[str]) -> bool:
+def is_file_name(path: str, known: Iterable[str]) -> bool:
     """Whether it is a file of its own: no pattern, no folder, not a known file said in short."""
     if path.strip("./") == "" or any(sign in path for sign in "*?[{"):
         return False
     return path.startswith("/") or not any(one.endswith(f"/{path.removeprefix('./')}") for one in known)
 
 
-def made_commit(call: Call) -> bool:
+def has_committed(call: Call) -> bool:
     """Whether it committed: git printed an id, or a commit command ran and is not known to have failed."""
     if call.status not in ENDED:
         return False
     return bool(call.commits) or any(run.purpose == "commit" and run.outcome != "failed" for run in call.runs)
 
 
-def telling_line(call: Call) -> str:
+def find_telling_line(call: Call) -> str:
     """The line of an output that names the failure, else the command."""
     lines = [line.strip() for line in call.output.splitlines() if line.strip()]
     telling = [line for line in lines if TELLING.search(line)]
-    return beginning((telling or lines or [call.command])[-1], LONGEST_LINE)
+    return take_beginning((telling or lines or [call.command])[-1], LONGEST_LINE)

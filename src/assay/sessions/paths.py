@@ -24,7 +24,7 @@ MOST_ASKED = 500
 """Paths that are asked where their checkout begins: the others will say the same."""
 
 
-def absolute(path: str, cwd: str) -> str:
+def make_absolute(path: str, cwd: str) -> str:
     """A path as seen from a folder; one in somebody's home stays as it was said."""
     if path.startswith("~"):
         return path
@@ -33,7 +33,7 @@ def absolute(path: str, cwd: str) -> str:
     return normal
 
 
-def in_short(paths: Sequence[str]) -> str:
+def format_paths(paths: Sequence[str]) -> str:
     """The base names of a few files, on one line; with their folders where two have the same."""
     ends = Counter(SLASH.split(path)[-1] for path in paths)
     names = ["/".join((parts := SLASH.split(path))[-1 - (ends[parts[-1]] > 1) :]) for path in paths]
@@ -42,17 +42,17 @@ def in_short(paths: Sequence[str]) -> str:
     return ", ".join(said) + (f" and {left} more" if left else "")
 
 
-def named(paths: Iterable[str], text: str) -> str:
+def find_named_file(paths: Iterable[str], text: str) -> str:
     """The first of these files that a text names, as it names it."""
-    names = {tail(path) for path in paths}
+    names = {shorten_path(path) for path in paths}
     for words in WORDS:
         for word in words.findall(text):
-            if (name := tail(word.rstrip(".-/\\"))) in names:
+            if (name := shorten_path(word.rstrip(".-/\\"))) in names:
                 return name[:LONGEST_NAME]
     return ""
 
 
-def tail(path: str) -> str:
+def shorten_path(path: str) -> str:
     """What a file is called: its base name, with its folder before a name that could be any word."""
     parts = SLASH.split(path.lstrip("@"))
     is_telling = "." in parts[-1] or parts[-1] != parts[-1].lower()
@@ -102,8 +102,3 @@ def find_in_repository(path: str, tops: Sequence[str], known: Collection[str]) -
     places = [(len(top), place) for top in tops if (place := make_relative(path, top)) is not None]
     there = next((place for _, place in places if place in known), None)
     return there or max(places, default=(0, None))[1]
-
-
-def to_folder_prefix(folder: str) -> str:
-    """How every path in a folder begins."""
-    return folder.rstrip("/") + "/"

@@ -12,18 +12,18 @@ FIRST_WORD = re.compile(rf"{SIGN}*", re.ASCII)
 INSIDE = re.compile(SIGN * 2, re.ASCII)
 
 
-def clip(text: str, head: int, tail: int) -> str:
+def clip_text(text: str, head: int, tail: int) -> str:
     """The text, or its first `head` and last `tail` characters and how much lay between.
 
     Words in which it is cut go too: half a secret is no longer known for one.
     """
     if len(text) - head - tail <= WORTH_CUTTING:
         return text
-    first, last = beginning(text, head), ending(text, tail)
+    first, last = take_beginning(text, head), take_ending(text, tail)
     return first + GAP.format(len(text) - len(first) - len(last)) + last
 
 
-def beginning(text: str, most: int) -> str:
+def take_beginning(text: str, most: int) -> str:
     """The first characters of a text, without the word in which they end."""
     if most < 1 or not INSIDE.match(text, most - 1):
         return text[:most]
@@ -31,7 +31,7 @@ def beginning(text: str, most: int) -> str:
     return text[:near] + LAST_WORD.sub("", text[near:most])
 
 
-def ending(text: str, most: int) -> str:
+def take_ending(text: str, most: int) -> str:
     """The last characters of a text, without the word in which they begin."""
     start = len(text) - most
     if start < 1 or most < 1 or not INSIDE.match(text, start - 1):

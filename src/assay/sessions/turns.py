@@ -13,9 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.sessions import shell
-from assay.sessions.text import beginning, clip
+from assay.sessions.text import clip_text, take_beginning
 from assay.types import About, Call, CallKind, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
-from assay.types.signs import is_folder, joined
+from assay.types.value import is_folder_sign, merge_signs
 
 PROMPT = (16_000, 4_000)
 REPLY = (1_500, 3_500)
@@ -41,7 +41,7 @@ REPLY_MOST, TARGET_MOST = sum(REPLY), sum(TARGET)
 PR_URL = re.compile(r"https://[\w.-]+/[\w./-]+/(?:pull|merge_requests)/\d+")
 
 
-class Draft(Struct):
+class TurnDraft(Struct):
     """A turn that is still being written."""
 
     at: str = ""
@@ -66,7 +66,7 @@ class Draft(Struct):
         )
 
 
-class Tally(Struct):
+class StreamTally(Struct):
     """What the records of one file said of their stream."""
 
     streams: dict[str, int] = {}
@@ -81,12 +81,12 @@ class Tally(Struct):
     """Results whose calls were not yet read: some clients write them the other way round."""
 
 
-class Builder:
+class TurnBuilder:
     """Folds events into turns."""
 
-    def __init__(self, tally: Tally | None = None, turns: tuple[Turn, ...] = ()) -> None:
-        self.tally = tally or Tally()
-        self.drafts: list[Draft] = []
+    def __init__(self, tally: StreamTally | None = None, turns: tuple[Turn, ...] = ()) -> None:
+        self.tally = tally or StreamTally()
+        self.drafts: list[TurnDraft] = []
         self.changed: set[int] = set()
         """Numbers of the turns that are not as they were handed in."""
         self.calls: dict[str, tuple[int, int]] = {}
@@ -96,22 +96,22 @@ class Builder:
         self.events = 0
         """Events since the stream was last counted."""
         self.folds: dict[type, Callable[[Any], None]] = {
-            Spend: self.spend,
-            Call: self.call,
-            Result: self.result,
-            Reply: self.reply,
-            Prompt: self.prompt,
-            Mark: self.mark,
-            About: self.about,
+            Spend: self.add_spend,
+            Call: self.add_call,
+            Result: self.add_result,
+            Reply: self.add_reply,
+            Prompt: self.add_prompt,
+            Mark: self.add_mark,
+            About: self.add_about,
         }
         for turn in turns:
-            self.restore(turn)
+            self.restore_turn(turn)
 
-    def restore(self, turn: Turn) -> None:
+    def restore_turn(self, turn: Turn) -> None:
         """Take up a turn that was handed out before."""
         here = len(self.drafts)
         self.drafts.append(
-            Draft(
+            TurnDraft(
                 at=turn.at,
                 ended_at=turn.ended_at,
                 prompt=turn.prompt,
@@ -136,62 +136,62 @@ class Builder:
         self.events += 1
         self.folds[type(event)](event)
 
-    def reply(self, reply: Reply) -> None:
+    def add_reply(self, reply: Reply) -> None:
         """The last words of a turn are kept nearly whole, those between two calls only in short."""
-        replies = self.open(reply.at).replies
+        replies = self.open_turn(reply.at).replies
         if replies and len(replies[-1].text) > SHORT_REPLY[0] + SHORT_REPLY[1]:
-            replies[-1] = replace(replies[-1], text=clip(replies[-1].text, *SHORT_REPLY))
-        replies.append(replace(reply, text=clip(reply.text, *REPLY)) if len(reply.text) > REPLY_MOST else reply)
+            replies[-1] = replace(replies[-1], text=clip_text(replies[-1].text, *SHORT_REPLY))
+        replies.append(replace(reply, text=clip_text(reply.text, *REPLY)) if len(reply.text) > REPLY_MOST else reply)
 
-    def mark(self, mark: Mark) -> None:
-        self.open(mark.at).marks.append(replace(mark, detail=beginning(mark.detail, DETAIL)))
+    def add_mark(self, mark: Mark) -> None:
+        self.open_turn(mark.at).marks.append(replace(mark, detail=take_beginning(mark.detail, DETAIL)))
 
-    def open(self, at: str) -> Draft:
+    def open_turn(self, at: str) -> TurnDraft:
         """The turn that goes on now, made to reach up to `at`."""
         drafts = self.drafts
         if not drafts:
-            drafts.append(Draft(at=at))
+            drafts.append(TurnDraft(at=at))
         draft = drafts[-1]
-        draft.signs = joined(draft.signs, self.tally.signs)
+        draft.signs = merge_signs(draft.signs, self.tally.signs)
         self.changed.add(len(drafts) - 1)
         if at > draft.ended_at:
             draft.ended_at = at
         return draft
 
-    def touch(self, number: int, at: str) -> None:
+    def touch_turn(self, number: int, at: str) -> None:
         """Note that a turn changed, at some time."""
         draft = self.drafts[number]
-        draft.signs = joined(draft.signs, self.tally.signs)
+        draft.signs = merge_signs(draft.signs, self.tally.signs)
         self.changed.add(number)
         if at > draft.ended_at:
             draft.ended_at = at
         if not draft.at:
             draft.at = at
 
-    def count(self) -> None:
+    def count_events(self) -> None:
         """Count the events since the last time for the stream they came under."""
         streams = self.tally.streams
         streams[self.stream] = streams.get(self.stream, 0) + self.events
         self.events = 0
 
-    def prompt(self, prompt: Prompt) -> None:
+    def add_prompt(self, prompt: Prompt) -> None:
         if prompt.key in self.prompts:
             return
         self.prompts.add(prompt.key)
-        prompt = replace(prompt, text=clip(prompt.text, *PROMPT))
+        prompt = replace(prompt, text=clip_text(prompt.text, *PROMPT))
         last = self.drafts[-1] if self.drafts else None
         if last and last.prompt is None and not (last.replies or last.calls or last.spends):
             last.prompt = prompt  # only marks came before: a /clear belongs to what follows it
             last.at = prompt.at or last.at
         else:
-            self.drafts.append(Draft(at=prompt.at, prompt=prompt))
-        self.touch(len(self.drafts) - 1, prompt.at)
+            self.drafts.append(TurnDraft(at=prompt.at, prompt=prompt))
+        self.touch_turn(len(self.drafts) - 1, prompt.at)
 
-    def spend(self, spend: Spend) -> None:
+    def add_spend(self, spend: Spend) -> None:
         """The last report for a response wins, but never one with less output than before."""
         place = self.spends.get(spend.key)
         if place is None:
-            draft = self.open(spend.at)
+            draft = self.open_turn(spend.at)
             self.spends[spend.key] = (len(self.drafts) - 1, len(draft.spends))
             draft.spends.append(spend)
             return
@@ -199,43 +199,43 @@ class Builder:
         before = self.drafts[turn].spends[n]
         if spend.usage.output >= before.usage.output and spend.usage != before.usage:
             self.drafts[turn].spends[n] = replace(before, usage=spend.usage)
-            self.touch(turn, spend.at)
+            self.touch_turn(turn, spend.at)
 
-    def call(self, call: Call) -> None:
+    def add_call(self, call: Call) -> None:
         if call.id in self.calls:
             return
-        draft = self.open(call.at)
+        draft = self.open_turn(call.at)
         self.calls[call.id] = (len(self.drafts) - 1, len(draft.calls))
         if call.command:
             runs = shell.read_command(call.command, call.dialect)
-            call = replace(call, command=clip(call.command, *COMMAND), runs=runs)
+            call = replace(call, command=clip_text(call.command, *COMMAND), runs=runs)
         if len(call.target) > TARGET_MOST:
-            call = replace(call, target=clip(call.target, *TARGET))
+            call = replace(call, target=clip_text(call.target, *TARGET))
         draft.calls.append(call)
         if self.tally.early and (early := self.tally.early.pop(call.id, None)):
-            self.result(early)
+            self.add_result(early)
 
-    def result(self, result: Result) -> None:
+    def add_result(self, result: Result) -> None:
         place = self.calls.get(result.id)
         if place is None:
             if len(self.tally.early) < MOST_EARLY:
-                self.tally.early[result.id] = replace(result, output=clip(result.output, *FAILED))
+                self.tally.early[result.id] = replace(result, output=clip_text(result.output, *FAILED))
             return
         turn, n = place
         draft = self.drafts[turn]
         call = draft.calls[n]
-        done = draft.calls[n] = ended(call, result)
-        self.touch(turn, result.at)
+        done = draft.calls[n] = end_call(call, result)
+        self.touch_turn(turn, result.at)
         if done.runs and any(run.purpose == "pr" and run.outcome == "passed" for run in done.runs):
             for url in PR_URL.findall(result.output)[:1]:
                 draft.marks.append(Mark(kind="pr", at=result.at, detail=url))
 
-    def about(self, about: About) -> None:
+    def add_about(self, about: About) -> None:
         tally = self.tally
         known = tally.about
         tally.began_at = tally.began_at or about.at
         if about.stream and about.stream != self.stream:
-            self.count()
+            self.count_events()
             self.stream = about.stream
         tally.about = About(
             stream=self.stream,
@@ -251,15 +251,15 @@ class Builder:
             is_warmup=known.is_warmup or about.is_warmup,
         )
         if about.cwd or about.signs:
-            folders = (about.cwd,) if about.cwd else tuple(filter(is_folder, tally.signs))
-            tally.signs = (*folders, *(about.signs or (one for one in tally.signs if not is_folder(one))))
+            folders = (about.cwd,) if about.cwd else tuple(filter(is_folder_sign, tally.signs))
+            tally.signs = (*folders, *(about.signs or (one for one in tally.signs if not is_folder_sign(one))))
         for value, seen in ((about.version, tally.versions), (about.branch, tally.branches)):
             if value and value not in seen and len(seen) < 50:
                 seen.append(value)
 
     def part(self, agent: str) -> Part:
         """What is known of the stream by now."""
-        self.count()
+        self.count_events()
         tally, about = self.tally, self.tally.about
         counted = {name: n for name, n in tally.streams.items() if name}
         stream = max(counted, key=lambda name: (counted[name], name)) if counted else ""
@@ -272,7 +272,7 @@ class Builder:
             cwd=about.cwd,
             branch=about.branch,
             title=about.title,
-            asked=first_words([draft.prompt for draft in self.drafts]),
+            asked=find_first_words([draft.prompt for draft in self.drafts]),
             origin=about.origin,
             versions=tuple(tally.versions),
             branches=tuple(tally.branches),
@@ -280,17 +280,17 @@ class Builder:
             first_at=min((draft.at for draft in self.drafts if draft.at), default=""),
             ended_at=max((draft.ended_at for draft in self.drafts), default=""),
             is_warmup=bool(about.by) and about.is_warmup,
-            signs=reduce(joined, (draft.signs for draft in self.drafts), ()),
+            signs=reduce(merge_signs, (draft.signs for draft in self.drafts), ()),
         )
 
 
-def first_words(prompts: Iterable[Prompt | None]) -> str:
+def find_first_words(prompts: Iterable[Prompt | None]) -> str:
     """What the first prompt begins with, on one line."""
     first = next((prompt for prompt in prompts if prompt), None)
-    return beginning(" ".join(beginning(first.text, 400).split()), 100).rstrip() if first else ""
+    return take_beginning(" ".join(take_beginning(first.text, 400).split()), 100).rstrip() if first else ""
 
 
-def ended(call: Call, result: Result) -> Call:
+def end_call(call: Call, result: Result) -> Call:
     """The call with its result; a later result refines an earlier one."""
     code = call.exit_code if result.exit_code is None or call.kind != "shell" else result.exit_code
     has_failed = result.status not in ("ok", "open")
@@ -307,7 +307,7 @@ def ended(call: Call, result: Result) -> Call:
         call,
         status=result.status,
         exit_code=code,
-        output=(clip(result.output, *keep) if keep != NOTHING else "") or call.output,
+        output=(clip_text(result.output, *keep) if keep != NOTHING else "") or call.output,
         ended_at=max(result.at, call.ended_at),
         edits=call.edits if result.edits is None else result.edits,
         runs=runs,

@@ -20,7 +20,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
-from assay.types import Corrected, FileState, Known, Part, Segment, Summary
+from assay.types import FileState, KnownFile, Part, PersonCorrection, Segment, StreamSummary
 
 StreamName = tuple[str, str]
 """Agent and id of a stream; also of a session, by the id of its first segment."""
@@ -54,7 +54,7 @@ class StreamPieces(Struct, frozen=True, kw_only=True):
     """Keys that a file of another stream owns.
 
     The owner of a key is the file in which it is most complete, among equals the one that comes first by
-    `assay.sessions.join.precedence`. So it depends only on which files there are, not on the order of reading.
+    `assay.sessions.streams.rank_file`. So it depends only on which files there are, not on the order of reading.
     """
 
 
@@ -170,13 +170,13 @@ class WrittenTally(Struct, frozen=True, kw_only=True):
 class TranscriptStore(Protocol):
     """Files that were read, their turns, and the streams they make."""
 
-    def find_files(self, roots: Sequence[str]) -> dict[str, Known]:
+    def find_files(self, roots: Sequence[str]) -> dict[str, KnownFile]:
         """Files that were read before, by path; those that are gone too."""
 
-    def load_file(self, known: Known, path: str) -> FileState:
+    def load_file(self, known: KnownFile, path: str) -> FileState:
         """All that is stored of a file, to go on reading it."""
 
-    def save_file(self, found: FileState, before: Known | None) -> bool:
+    def save_file(self, found: FileState, before: KnownFile | None) -> bool:
         """Save what was read of a file: all of it, or what is new where the reading `is_continued`.
 
         `before` is what the reading began with. `False`, and nothing saved, where somebody else saved a reading of
@@ -218,7 +218,7 @@ class TranscriptStore(Protocol):
 
     def list_streams(
         self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
-    ) -> list[Summary]:
+    ) -> list[StreamSummary]:
         """Streams, oldest first. One that was pulled from Langfuse and is there as a transcript too is left out."""
 
     def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
@@ -265,10 +265,10 @@ class SessionStore(Protocol):
 class CorrectionStore(Protocol):
     """What people said of sessions: only ever added to, and never dropped."""
 
-    def load_corrections(self) -> list[Corrected]:
+    def load_corrections(self) -> list[PersonCorrection]:
         """All corrections, in the order in which they were made."""
 
-    def save_correction(self, correction: Corrected, stream: StreamName | None = None) -> None:
+    def save_correction(self, correction: PersonCorrection, stream: StreamName | None = None) -> None:
         """Add a correction; the stream in which it splits a segment must be cut anew."""
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from assay import plugins
 from assay.pipeline import judgement
-from assay.sessions.turns import Builder
+from assay.sessions.turns import TurnBuilder
 from assay.sources import Source
 from assay.types import Event, Part, Stream, Turn
 
@@ -29,7 +29,7 @@ def read_events(source: ModuleType, path: Path) -> list[Event]:
 
 def read_turns(source: ModuleType, path: Path) -> tuple[Turn, ...]:
     """The turns of a file: what judges and facts are given of it."""
-    builder = Builder()
+    builder = TurnBuilder()
     for event in read_events(source, path):
         builder.take(event)
     return builder.turns()

@@ -3,6 +3,17 @@
 A source turns records into events. `sessions` folds events into turns, turns into streams, and cuts streams
 into sessions. Facts are computed from turns, judgements from turns and facts. Nothing missing is ever a number:
 an unknown outcome is `None`, an unpriced cost is `None`, a call without a result is `"open"`.
+
+- `value`: what every value is made of, keys, and signs of tenants;
+- `events`: what sources yield;
+- `turns`: what sessions make of events;
+- `session`: boundaries, judgements, and a session as everybody reads it;
+- `quality`: what a profile asks for, and what a judge says of it;
+- `transcripts`: what stores keep of files and streams;
+- `lines`: lines as hashes, and a change in short;
+- `evals`: tasks, trials and comparisons.
+
+Imports nothing else of ours.
 """
 
 from assay.types.events import (
@@ -22,38 +33,38 @@ from assay.types.events import (
     Reply,
     Result,
     Run,
-    Skipped,
+    SkippedLine,
     Spend,
     Usage,
 )
-from assay.types.judged import (
+from assay.types.session import (
     Boundary,
     BoundarySignal,
     Citation,
-    Corrected,
-    Correction,
-    Entry,
+    CorrectionKind,
     EvidenceKind,
     Failure,
     FailureKind,
+    FileLines,
     Gap,
     Intent,
     Join,
     JoinSignal,
     JudgeStatus,
     LanguageJudgement,
+    LedgerLine,
     OutcomeJudgement,
+    PersonCorrection,
     Reason,
-    Reworked,
+    ReworkResult,
     ReworkState,
     RubricJudgement,
     Segment,
     Session,
-    Written,
 )
-from assay.types.kept import FileState, Known, Place, Summary
+from assay.types.transcripts import FileState, KnownFile, ReadPosition, StreamSummary
 from assay.types.turns import Part, Stream, Turn
-from assay.types.value import Clean, Fact, Row, Value, key_of
+from assay.types.value import CleanText, Fact, Row, Value, to_key
 
 __all__ = [
     "About",
@@ -63,51 +74,51 @@ __all__ = [
     "CallKind",
     "CallStatus",
     "Citation",
-    "Clean",
-    "Corrected",
-    "Correction",
+    "CleanText",
+    "CorrectionKind",
     "Edit",
     "Emit",
-    "Entry",
     "Event",
     "EvidenceKind",
     "Fact",
     "Failure",
     "FailureKind",
+    "FileLines",
     "FileState",
     "Gap",
     "Intent",
     "Join",
     "JoinSignal",
     "JudgeStatus",
-    "Known",
+    "KnownFile",
     "LanguageJudgement",
+    "LedgerLine",
     "Mark",
     "MarkKind",
     "Outcome",
     "OutcomeJudgement",
     "Part",
-    "Place",
+    "PersonCorrection",
     "Prompt",
     "PromptKind",
     "Purpose",
+    "ReadPosition",
     "Reason",
     "Reply",
     "Result",
+    "ReworkResult",
     "ReworkState",
-    "Reworked",
     "Row",
     "RubricJudgement",
     "Run",
     "Segment",
     "Session",
-    "Skipped",
+    "SkippedLine",
     "Spend",
     "Stream",
-    "Summary",
+    "StreamSummary",
     "Turn",
     "Usage",
     "Value",
-    "Written",
-    "key_of",
+    "to_key",
 ]

@@ -36,7 +36,7 @@ Purpose = Literal[
 Outcome = Literal["passed", "failed"]
 
 
-class Skipped(Value, frozen=True):
+class SkippedLine(Value, frozen=True):
     """A line that could not be read, and why."""
 
     line: int
@@ -96,7 +96,7 @@ class Edit(Value, frozen=True):
     old: bytes = b""
     """The same of the removed lines."""
     text: str = ""
-    """The change in short, as a few lines of a diff; see `types.change`."""
+    """The change in short, as a few lines of a diff; see `types.lines`."""
 
 
 class Run(Value, frozen=True):
@@ -180,7 +180,7 @@ class About(Value, frozen=True):
     forked_from: str = ""
     cwd: str = ""
     signs: tuple[str, ...] = ()
-    """By what else the tenant of what follows is known; see `types.signs`."""
+    """By what else the tenant of what follows is known; see `types.value`."""
     branch: str = ""
     version: str = ""
     title: str = ""

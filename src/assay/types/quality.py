@@ -2,15 +2,15 @@
 
 from typing import Literal
 
-from assay.types.judged import Citation
+from assay.types.session import Citation
 from assay.types.value import Row, Value
 
 ScaleKind = Literal["numeric", "categorical"]
-Missing = Literal[
+MissingRule = Literal[
     "reweigh",  # the weights of what was scored are taken as the whole
     "none",  # no overall quality where anything is missing
 ]
-Across = Literal[
+ChunkRule = Literal[
     "mean",  # of all chunks, by their own tokens
     "last",  # what the final chunk says
     "majority",  # what most chunks say; of equally many, the later
@@ -49,7 +49,7 @@ class Scale(Value, frozen=True):
     """Of a categorical one, the worst first."""
     signals: tuple[str, ...] = ()
     """What the offline judge scores it from; without any it leaves it ungraded."""
-    across: Across | None = None
+    across: ChunkRule | None = None
     """How chunks are put together; `None`: as the profile says."""
 
     def label(self, score: float) -> str | None:
@@ -65,10 +65,10 @@ class Profile(Value, frozen=True):
     name: str
     about: str
     dimensions: tuple[Scale, ...]
-    missing: Missing = "reweigh"
+    missing: MissingRule = "reweigh"
     least: float = 0.5
     """Share of the weight that must be scored for an overall quality."""
-    categorical: Across = "last"
+    categorical: ChunkRule = "last"
     """How categories of several chunks are put together."""
 
     def scale(self, name: str) -> Scale | None:

@@ -18,7 +18,7 @@ class Turn(Value, frozen=True):
     spends: tuple[Spend, ...] = ()
     marks: tuple[Mark, ...] = ()
     signs: tuple[str, ...] = ()
-    """By what its tenant is known: folders it was done in, and hashes as `types.signs` makes them."""
+    """By what its tenant is known: folders it was done in, and hashes as `types.value` makes them."""
 
 
 class Part(Value, frozen=True):

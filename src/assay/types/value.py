@@ -1,12 +1,15 @@
 """What every value is made of."""
 
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Any, NewType
 
 from msgspec import Struct
 
-Clean = NewType("Clean", str)
+CleanText = NewType("CleanText", str)
 """Text that went through redaction, or was written here. Only `sessions.redaction` makes it of a transcript's words."""
+
+MOST_SIGNS = 100
+KEY, ATTRIBUTE = "key:", "attribute:"
 
 
 class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -21,7 +24,7 @@ class Fact(Row, frozen=True):
     """What one file of `facts` establishes; its fields appear flat in the JSON."""
 
 
-def key_of(identity: str) -> int:
+def to_key(identity: str) -> int:
     """A 64-bit key: equal for equal identities, in every file and on every machine."""
     digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
@@ -43,3 +46,28 @@ def to_table(value: Any) -> dict[str, Any]:
 def to_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def sign_key(hashed: str) -> str:
+    """The sign of the key with which telemetry came in; given as its sha256."""
+    return f"{KEY}{hashed.lower()}"
+
+
+def sign_attribute(name: str, value: str) -> str:
+    """The sign of a resource attribute."""
+    return f"{ATTRIBUTE}{sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def is_folder_sign(sign: str) -> bool:
+    """Whether a sign is a folder, not a hash."""
+    return not sign.startswith((KEY, ATTRIBUTE))
+
+
+def merge_signs(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """Both lots of signs, each once; the very same tuple where nothing is new."""
+    if known is new or not new:
+        return known
+    if not known:
+        return new
+    more = [one for one in new if one not in known]
+    return (*known, *more)[:MOST_SIGNS] if more else known

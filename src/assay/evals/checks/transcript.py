@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatchcase
 
 from assay.evals import checks
-from assay.sessions.calls import all_calls
+from assay.sessions.calls import list_calls
 from assay.types import Call
 
 SECRET = (
@@ -27,7 +27,7 @@ class Spec(checks.Spec, frozen=True):
 def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
     if context.turns is None:
         return checks.Finding(passed=False, detail="there is no transcript")
-    calls = list(all_calls(context.turns))
+    calls = list(list_calls(context.turns))
     tried = {name for call in calls for name in (call.name, call.kind)}
     done = {name for call in calls if call.status == "ok" for name in (call.name, call.kind)}
     wrong = [f"{name} was not used" for name in spec.used if name not in done]

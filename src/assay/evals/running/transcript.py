@@ -23,7 +23,7 @@ from assay.evals.tasks.folders import Listing, hash_files, hash_values
 from assay.facts.tokens import TokensSpent
 from assay.facts.tools import Tools
 from assay.pipeline.read_file import read_file
-from assay.sessions.join import Piece, join
+from assay.sessions.streams import FilePiece, join_files
 from assay.types import Turn
 from assay.types.evals import Cost
 from assay.types.value import Row
@@ -113,14 +113,14 @@ def copy_left_file(scratch: Path, path: str, target: Path, room: int) -> int | N
 
 def read_turns(files: Sequence[Path]) -> tuple[Turn, ...] | None:
     """The turns of transcripts in order; `None` where no source knows any of them."""
-    streams: dict[str, list[Piece]] = {}
+    streams: dict[str, list[FilePiece]] = {}
     for file in files:
         found = read_file(file)
         if found.state.source and (part := found.state.part) is not None:
             streams.setdefault(part.stream, []).append((str(file), part, found.turns))
     if not streams:
         return None
-    turns = [turn for pieces in streams.values() for turn in join(pieces).turns]
+    turns = [turn for pieces in streams.values() for turn in join_files(pieces).turns]
     return tuple(sorted(turns, key=lambda turn: turn.at))
 
 

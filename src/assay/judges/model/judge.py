@@ -39,10 +39,10 @@ from assay.llm import Question, QuestionResult
 from assay.plugins import load_module
 from assay.resources import load_table
 from assay.sessions import rendering, speech
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import list_calls, list_made_edits
 from assay.sessions.redaction import Redactor
 from assay.types import (
-    Clean,
+    CleanText,
     Failure,
     Gap,
     Intent,
@@ -91,7 +91,7 @@ class ModelJudge:
         """Judges what no model needs to be asked of."""
         self.wanted: list[Question] = []
         """What came up and is not answered yet; whoever asks it may empty the list."""
-        self._rendered: tuple[Sequence[Turn], Prompt | None, Clean] | None = None
+        self._rendered: tuple[Sequence[Turn], Prompt | None, CleanText] | None = None
 
     def versions(self) -> dict[str, str]:
         """A short hash per job: another one means that scores may differ."""
@@ -150,13 +150,13 @@ class ModelJudge:
 
     # --- questions and answers ----------------------------------------------------------------
 
-    def render_session(self, turns: Sequence[Turn], after: Prompt | None) -> Clean:
+    def render_session(self, turns: Sequence[Turn], after: Prompt | None) -> CleanText:
         """The session as a model sees it: rendered once for all jobs, and here, last of all, redacted."""
         if self._rendered is None or self._rendered[0] is not turns or self._rendered[1] is not after:
             self._rendered = (turns, after, self.redactor.text(rendering.render_session(turns, after, self.tokens)))
         return self._rendered[2]
 
-    def build_question(self, job: str, material: Clean, asked: Clean, sample: int = 0) -> Question:
+    def build_question(self, job: str, material: CleanText, asked: CleanText, sample: int = 0) -> Question:
         return Question(
             job=job,
             version=hash_version(job, self.model, self.tokens),
@@ -230,7 +230,7 @@ def build_rubric(said: RubricReply, turns: Sequence[Turn], after: Prompt | None)
     )
     why = Reason(kind="rationale", turn=0, quote=shorten_text(sanitize_reply(said.rationale), RATIONALE), weight=0.0)
     if said.intent == "none":
-        if any(made_edits(call) for call in all_calls(turns)):
+        if any(list_made_edits(call) for call in list_calls(turns)):
             raise JudgeError("the judge sees no goal, though files were changed")
         return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=summary, reasons=(why,))
     answered = {name: getattr(said.checks, name) for name in criteria.NOT_ASKED}

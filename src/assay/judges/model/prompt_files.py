@@ -11,7 +11,7 @@ from assay.judges.criteria import load_criteria
 from assay.judges.explicit_evidence import SessionRecord
 from assay.resources import read_resource
 from assay.sessions.calls import is_mutating
-from assay.types import Clean, Failure, Intent
+from assay.types import CleanText, Failure, Intent
 
 FENCE = "+++\n"
 RATIONALE = re.compile(r'"rationale": "([^"]+)"')
@@ -56,18 +56,18 @@ def fill_placeholders(body: str, values: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda found: values[found[1]], body)
 
 
-def declare_clean(text: str) -> Clean:
+def declare_clean(text: str) -> CleanText:
     """Text that was written here: no word of it comes from a transcript or from a model."""
-    return Clean(text)
+    return CleanText(text)
 
 
 @cache
-def render_system() -> Clean:
+def render_system() -> CleanText:
     """The contract, the same for all jobs: with the material it is the prefix that services cache."""
     return declare_clean(load_prompt("system").body)
 
 
-def render_task(job: str, **values: str) -> Clean:
+def render_task(job: str, **values: str) -> CleanText:
     """What a job asks; `values` are numbers and words of ours."""
     return declare_clean(fill_placeholders(load_prompt(job).body, {**describe_criteria(), **values}))
 

@@ -13,7 +13,7 @@ from assay.judges.model.suspicious import is_suspicious
 from assay.llm import Question, QuestionResult
 from assay.resources import hash_parts
 from assay.sessions import rendering
-from assay.types import Clean, Turn
+from assay.types import CleanText, Turn
 from assay.types.quality import Dimension, Profile, Scale
 
 JOB = "quality"
@@ -35,7 +35,7 @@ class ProfileQuestion(msgspec.Struct, frozen=True, kw_only=True):
     part: str = WHOLE
 
 
-def build_question(model: str, asks: ProfileQuestion, material: Clean, signals: str) -> Question:
+def build_question(model: str, asks: ProfileQuestion, material: CleanText, signals: str) -> Question:
     """What is asked of one chunk."""
     return Question(
         job=JOB,

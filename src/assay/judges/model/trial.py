@@ -11,7 +11,7 @@ from assay.judges.model.prompt_files import load_prompt, render_system, render_t
 from assay.judges.model.replies import Reply, UnusableReply, inline_references, parse_reply
 from assay.llm import Question, QuestionResult
 from assay.resources import hash_parts
-from assay.types import Clean
+from assay.types import CleanText
 
 JOB = "trial"
 CONTRACT = 1
@@ -28,7 +28,7 @@ class TrialMark(Reply, frozen=True):
 SCHEMA = msgspec.json.encode(inline_references(whole := msgspec.json.schema(TrialMark), whole["$defs"]))
 
 
-def build_question(model: str, rubric: Clean, material: Clean) -> Question:
+def build_question(model: str, rubric: CleanText, material: CleanText) -> Question:
     """What is asked of one trial."""
     return Question(
         job=JOB,

@@ -10,8 +10,8 @@ from assay.judges.offline.topic import QUESTION, find_content_words, is_bare
 from assay.judges.timeline import DOCUMENT
 from assay.resources import load_table
 from assay.sessions import speech
-from assay.sessions.calls import all_calls, is_mutating, made_edits
-from assay.sessions.ending import BROKEN, ending
+from assay.sessions.calls import is_mutating, list_calls, list_made_edits
+from assay.sessions.endings import BROKEN_ENDINGS, find_ending
 from assay.types import Call, Edit, Intent, Prompt, Reason, Turn
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
@@ -125,7 +125,7 @@ def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
 
 def has_goal(turns: Sequence[Turn]) -> bool:
     """Whether anybody asked for anything: some prompt says more than hello, or some work was done."""
-    if any(is_mutating(call) for call in all_calls(turns)):
+    if any(is_mutating(call) for call in list_calls(turns)):
         return True
     return any(turn.prompt and not is_small_talk(turn.prompt) for turn in turns)
 
@@ -152,7 +152,7 @@ def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
         if is_small_talk(prompt) or prompt.kind == "shell" or (is_chore and len(asked) > 1) or is_echo:
             continue
         kept.append((n, prompt))
-    if any(made_edits(call) for call in all_calls(turns)):
+    if any(list_made_edits(call) for call in list_calls(turns)):
         begins = next((place for place, (_, prompt) in enumerate(kept) if is_change_request(prompt)), 0)
         kept = kept[begins:]
     return kept[:3] or asked[:1]
@@ -260,9 +260,9 @@ def from_replies(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
 
 def from_work(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """What was done: nothing, little, much; to documents or code; a plan or a build."""
-    calls = list(all_calls(turns))
-    edits = [edit for call in calls for edit in made_edits(call)]
-    is_cut_short = ending(turns).kind in BROKEN or was_dropped(turns) or was_asked_for(turns)
+    calls = list(list_calls(turns))
+    edits = [edit for call in calls for edit in list_made_edits(call)]
+    is_cut_short = find_ending(turns).kind in BROKEN_ENDINGS or was_dropped(turns) or was_asked_for(turns)
     for kind in (
         *find_reading_signs(calls, is_cut_short),
         *find_plan_signs(calls),
@@ -328,7 +328,7 @@ def find_plan_signs(calls: list[Call]) -> Iterator[str]:
     plans = [n for n, call in enumerate(calls) if call.kind == "plan"]
     if plans:
         yield "plan_mode"
-        if plans[-1] > max((n for n, call in enumerate(calls) if made_edits(call)), default=-1):
+        if plans[-1] > max((n for n, call in enumerate(calls) if list_made_edits(call)), default=-1):
             yield "plan_never_built"
 
 

@@ -12,8 +12,8 @@ from assay.judges.criteria import VERIFIED, is_goal_complete
 from assay.judges.timeline import BEGINS_PLANNING, CheckRun, Timeline, TurnReading, read_timeline
 from assay.resources import load_table
 from assay.sessions import speech
-from assay.sessions.calls import telling_line
-from assay.sessions.ending import BROKEN
+from assay.sessions.calls import find_telling_line
+from assay.sessions.endings import BROKEN_ENDINGS
 from assay.types import Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
 
 MOST_CITATIONS = 6
@@ -66,7 +66,7 @@ def weigh_evidence(
     """All evidence with its weight; a failure signal counts once, and not beside the broken ending it was read from."""
     timeline = read_timeline(turns)
     found = [*collect_evidence(timeline, intent, after)]
-    if failures and timeline.ending.kind not in BROKEN:
+    if failures and timeline.ending.kind not in BROKEN_ENDINGS:
         found.append(OutcomeEvidence("failure_signal", failures[0].turn, failures[0].quote))
     for one in found:
         weight = round(rules.weights[one.kind] * one.share, 3)
@@ -135,7 +135,7 @@ def read_ending(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]
     end = timeline.ending
     if end.kind == "landed":
         yield OutcomeEvidence("landed", end.turn, end.quote)
-    if end.kind not in BROKEN:
+    if end.kind not in BROKEN_ENDINGS:
         return
     yield OutcomeEvidence(end.kind, end.turn, end.quote)
     before = [
@@ -170,7 +170,7 @@ def read_complaint(timeline: Timeline, last: TurnReading, complaints: int) -> It
     """A problem reported last, and what was done about it."""
     quote = last.said.quote("complains", "frustrated") or last.said.source.strip()[:SHORT_QUOTE]
     yield OutcomeEvidence("complained_last", last.number, quote, weigh_complaint(last))
-    if last.is_mutating and timeline.ending.kind not in BROKEN:
+    if last.is_mutating and timeline.ending.kind not in BROKEN_ENDINGS:
         yield OutcomeEvidence("complaint_worked_on", last.number)
         if any(check.turn == last.number and check.passed for check in timeline.checks):
             yield OutcomeEvidence("complaint_checked", last.number)
@@ -242,7 +242,7 @@ def read_checks(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]
     if failed and not is_dismissed(timeline):
         worst = min(failed, key=lambda check: ("test", "build", "types", "lint").index(check.purpose))
         share = LINT_ALONE if worst.purpose == "lint" else 1.0
-        yield OutcomeEvidence("check_failed", worst.turn, telling_line(worst.call), share)
+        yield OutcomeEvidence("check_failed", worst.turn, find_telling_line(worst.call), share)
     elif passed:
         best = min(passed, key=lambda check: check.purpose != "test")
         yield OutcomeEvidence("check_passed", best.turn, best.call.command[:160])
@@ -334,7 +334,7 @@ def read_answer(timeline: Timeline, spoken: list[TurnReading], intent: Intent) -
     """For goals that ask for words: a full answer, a conclusion, a verdict."""
     last = spoken[-1]
     longest = max(len(reading.reply.text) for reading in spoken)
-    if longest >= LONG_ANSWER and timeline.ending.kind not in BROKEN:
+    if longest >= LONG_ANSWER and timeline.ending.kind not in BROKEN_ENDINGS:
         yield OutcomeEvidence("full_answer", last.number, last.closing)
     concludes = [reading for reading in spoken if reading.reply.first("agent.concludes", "agent.findings")]
     if concludes and intent != "question":

@@ -17,7 +17,7 @@ from assay.judges.offline.quality_signals import (
 )
 from assay.judges.timeline import CheckRun, TurnReading
 from assay.sessions.calls import is_mutating
-from assay.sessions.ending import EndingKind
+from assay.sessions.endings import EndingKind
 from assay.types import Call
 
 LIKELY = 0.25

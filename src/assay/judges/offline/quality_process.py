@@ -15,7 +15,7 @@ from assay.judges.offline.quality_signals import (
     quote_turn,
     weigh_occasions,
 )
-from assay.sessions.calls import all_calls, made_edits
+from assay.sessions.calls import list_calls, list_made_edits
 from assay.types import Call
 
 MANY_CALLS, MANY_EDITS, MANY_LOOKS = 15, 3, 20
@@ -35,7 +35,7 @@ def list_placed_calls(view: SessionView) -> Iterator[tuple[int, Call]]:
 
 
 def list_ended_calls(view: SessionView) -> list[Call]:
-    return [call for call in all_calls(view.turns) if call.status in ("ok", "error")]
+    return [call for call in list_calls(view.turns) if call.status in ("ok", "error")]
 
 
 # --- tools ------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def score_delegation(view: SessionView) -> SignalScore | None:
 def score_planning(view: SessionView) -> SignalScore | None:
     """A plan or a list of steps, where there were several."""
     seen = view.seen["planning"]
-    edits = sum(bool(made_edits(call)) for call in list_ended_calls(view))
+    edits = sum(bool(list_made_edits(call)) for call in list_ended_calls(view))
     is_large = seen.of >= MANY_CALLS and edits >= MANY_EDITS
     if seen.signs:
         signs = [sign for sign in seen.signs if sign.quote] or [quote_turn(view.turns, seen.signs[0].turn)]
@@ -174,7 +174,7 @@ def score_reads_used(view: SessionView) -> SignalScore | None:
     reads = {
         call.target: number for number, call in list_placed_calls(view) if call.kind == "read" and call.status == "ok"
     }
-    edited = {edit.path for call in list_ended_calls(view) for edit in made_edits(call)}
+    edited = {edit.path for call in list_ended_calls(view) for edit in list_made_edits(call)}
     if len(reads) < 5 or not edited:
         return None
     used = [path for path in reads if path in edited]
@@ -234,12 +234,12 @@ def find_standing_failure(view: SessionView) -> Sign | None:
 
 def score_churn(view: SessionView) -> SignalScore | None:
     """The same file edited over and over, each time with a failure after it."""
-    edits = [(number, call) for number, call in list_placed_calls(view) if made_edits(call)]
+    edits = [(number, call) for number, call in list_placed_calls(view) if list_made_edits(call)]
     if not edits:
         return None
     times = attempts.fact(view.turns).edits_after_failure
-    most = Counter(edit.path for _, call in edits for edit in made_edits(call)).most_common(1)[0][0]
-    number = next(n for n, call in edits if any(edit.path == most for edit in made_edits(call)))
+    most = Counter(edit.path for _, call in edits for edit in list_made_edits(call)).most_common(1)[0][0]
+    number = next(n for n, call in edits if any(edit.path == most for edit in list_made_edits(call)))
     quote = next((quote_call(call) for n, call in edits if n == number and call.target == most), "")
     signs = (Sign(number, quote),) if quote else (quote_turn(view.turns, number),)
     told = f"one file was edited {times} times, each followed by a failure" if times > 1 else "no edit in circles"

@@ -8,8 +8,8 @@ from assay.judges.criteria import LONGEST_SUMMARY, LONGEST_TITLE, grade_checks, 
 from assay.judges.offline.intent import find_work_titles, judge_intent, pick_headline, select_requests
 from assay.judges.offline.topic import QUESTION, REFERENCE
 from assay.sessions import speech
-from assay.sessions.calls import all_calls, made_edits
-from assay.sessions.ending import tail
+from assay.sessions.calls import list_calls, list_made_edits
+from assay.sessions.endings import quote_tail
 from assay.types import Prompt, RubricJudgement, Turn
 
 FEW_WORDS, ENOUGH_WORDS, MANY_WORDS = 4, 10, 150
@@ -71,17 +71,17 @@ def judge_checks(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, 
 def was_asked_back(turns: Sequence[Turn]) -> bool:
     """The agent had to ask before it could do anything."""
     first = next((turn for turn in turns if turn.prompt), None)
-    if first is None or not first.replies or any(made_edits(call) for call in first.calls):
+    if first is None or not first.replies or any(list_made_edits(call) for call in first.calls):
         return False
-    return bool(QUESTION.search(tail(first.replies[-1].text))) or any(call.kind == "ask" for call in first.calls)
+    return bool(QUESTION.search(quote_tail(first.replies[-1].text))) or any(call.kind == "ask" for call in first.calls)
 
 
 def has_planned_first(turns: Sequence[Turn]) -> bool:
     """A plan was made before the first edit."""
-    for call in all_calls(turns):
+    for call in list_calls(turns):
         if call.kind == "plan":
             return True
-        if made_edits(call):
+        if list_made_edits(call):
             return False
     return False
 

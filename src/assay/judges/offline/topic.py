@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from assay.resources import load_table
 from assay.sessions import speech
-from assay.sessions.calls import is_mutating, made_edits
+from assay.sessions.calls import is_mutating, list_made_edits
 from assay.sessions.speech.phrases import UNSPACED, load_frequent_words
 from assay.types import Call, Gap, Stream, Turn
 
@@ -129,7 +129,7 @@ def find_content_words(said: speech.Utterance) -> frozenset[str]:
 def list_written(call: Call) -> Paths:
     """Files it edited, or wrote by shell commands that can be read."""
     by_shell = (path for run in call.runs if run.mutates for path in run.paths)
-    return frozenset((*(edit.path for edit in made_edits(call)), *by_shell))
+    return frozenset((*(edit.path for edit in list_made_edits(call)), *by_shell))
 
 
 def is_bare(said: speech.Utterance, content: frozenset[str]) -> bool:

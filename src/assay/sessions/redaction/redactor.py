@@ -8,12 +8,12 @@ from hashlib import blake2b
 
 from msgspec.structs import replace
 
-from assay.sessions.kinds_of_files import table
-from assay.sessions.paths import absolute
+from assay.sessions.kinds_of_files import load_file_kinds
+from assay.sessions.paths import make_absolute
 from assay.sessions.redaction.checks import is_random
 from assay.sessions.redaction.finder import NO_OPTIONS, RedactionOptions, Span, load_finder
-from assay.sessions.turns import first_words
-from assay.types import Call, Clean, Edit, Mark, Part, Run, Stream, Turn
+from assay.sessions.turns import find_first_words
+from assay.types import Call, CleanText, Edit, Mark, Part, Run, Stream, Turn
 
 SHORTEST = 6
 """No secret that can be told from other words is shorter, its name included."""
@@ -39,10 +39,10 @@ class Redactor:
         self.finder = partial(load_finder, options, engine)
         self.numbers: dict[str, dict[bytes, int]] = {}
 
-    def text(self, text: str) -> Clean:
+    def text(self, text: str) -> CleanText:
         """The text with every secret replaced."""
         if len(text) < SHORTEST:
-            return Clean(text)
+            return CleanText(text)
         raw = given = text.encode("utf-8", "surrogatepass")
         for _ in range(MOST_ROUNDS):  # what was hidden by its neighbour may show without it
             spans = self.finder().find_spans(raw)
@@ -50,7 +50,7 @@ class Redactor:
             if found is raw:
                 break
             raw = found
-        return Clean(text if raw is given else raw.decode("utf-8", "surrogatepass"))
+        return CleanText(text if raw is given else raw.decode("utf-8", "surrogatepass"))
 
     def holds(self, text: str) -> bool:
         """Whether a text has anything to replace."""
@@ -194,7 +194,7 @@ def silence_stream(stream: Stream, silenced_turns: Sequence[bool] = ()) -> Strea
         silence_turn(turn, partial(hide_path, cwd=part.cwd), stream.id) if is_silent else turn
         for turn, is_silent in zip(stream.turns, which, strict=True)
     )
-    asked = first_words(turn.prompt for turn, is_silent in zip(stream.turns, which, strict=True) if not is_silent)
+    asked = find_first_words(turn.prompt for turn, is_silent in zip(stream.turns, which, strict=True) if not is_silent)
     return replace(stream, about=replace(part, title="", asked=asked, branch="", branches=()), turns=turns)
 
 
@@ -253,9 +253,9 @@ def hide_path(path: str, cwd: str, folder: str = "") -> str:
     """A stand-in that is the same for the same file in every stream, with its ending, if that is a common one."""
     if not path:
         return ""
-    whole = absolute(path, absolute(folder, cwd) if folder else cwd)
+    whole = make_absolute(path, make_absolute(folder, cwd) if folder else cwd)
     ending = ENDING.search(whole)
-    is_known = ending is not None and ending[1].lower() in table().code | OTHER_ENDINGS
+    is_known = ending is not None and ending[1].lower() in load_file_kinds().code | OTHER_ENDINGS
     return f"/{hash_text(whole)}{ending[0].lower() if ending and is_known else ''}"
 
 

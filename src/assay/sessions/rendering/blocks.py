@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from assay.sessions.calls import has_failed, made_edits, telling_line
+from assay.sessions.calls import find_telling_line, has_failed, list_made_edits
 from assay.sessions.rendering.frame import PREFIX, format_one_line, format_quiet, quote_names, quote_text
 from assay.sessions.rendering.words import (
     EDIT_VERBS,
@@ -216,7 +216,7 @@ def build_single_block(call: Call, view: TurnView) -> TextBlock:
         return [what, *quote_text(find_subject(call, view), *limits.command), *quote_output(call, output)]
 
     def render_short() -> list[str]:
-        tail = ["- why:", *quote_names([telling_line(call)], 200)] if is_bad and call.output.strip() else []
+        tail = ["- why:", *quote_names([find_telling_line(call)], 200)] if is_bad and call.output.strip() else []
         return [what, *quote_names([find_subject(call, view)], SHORT), *tail]
 
     if is_bad:
@@ -243,7 +243,7 @@ def quote_output(call: Call, limit: tuple[int, int]) -> list[str]:
         return []
     head, tail = limit
     lines = ["- it printed:", *quote_text(text, head, tail)]
-    if has_failed(call) and (why := telling_line(call)) not in text[:head] and why not in text[len(text) - tail :]:
+    if has_failed(call) and (why := find_telling_line(call)) not in text[:head] and why not in text[len(text) - tail :]:
         lines += ["- why:", *quote_names([why], 200)]
     return lines
 
@@ -268,7 +268,7 @@ def build_tool_reply(call: Call, view: TurnView) -> TextBlock:
 
 def build_edit_blocks(calls: Sequence[Call], view: TurnView) -> Iterator[TextBlock]:
     """Blocks of edits in a row: each with its diff, or the files with their lines."""
-    edits = [edit for call in calls for edit in made_edits(call)]
+    edits = [edit for call in calls for edit in list_made_edits(call)]
     total = f"- {format_count(len(edits), 'edit', 'edits')}, {format_lines(edits)} lines:"
 
     def render_diffs() -> list[str]:
@@ -354,7 +354,7 @@ def list_subjects(verb: str, calls: Sequence[Call], view: TurnView) -> list[str]
 
 def build_subagent_blocks(calls: Sequence[Call], view: TurnView) -> Iterator[TextBlock]:
     """The block of what sub-agents did, in sum."""
-    edits = [edit for call in calls for edit in made_edits(call)]
+    edits = [edit for call in calls for edit in list_made_edits(call)]
     head = f"- sub-agents: {describe_calls(calls)}" + (f"; {format_lines(edits)} lines" if edits else "")
     files = [f"{head}:", *list_files(edits, view.names)] if edits else [head]
     yield TextBlock(view.number, lambda: files, {"lists": lambda: [head]})

@@ -5,8 +5,8 @@ from itertools import chain
 
 from msgspec import Struct
 
-from assay.sessions.calls import has_failed, made_edits, telling_line
-from assay.sessions.ending import kind_of
+from assay.sessions.calls import find_telling_line, has_failed, list_made_edits
+from assay.sessions.endings import find_ending_kind
 from assay.sessions.rendering.blocks import (
     TextBlock,
     TurnView,
@@ -216,8 +216,8 @@ def build_prompt_blocks(turn: Turn, number: int, called: FileNames) -> Iterator[
         lambda: render_prompt(SHOWN),
         {"middles": lambda: render_prompt(LESS), "heads": lambda: render_prompt(LEAST)},
     )
-    files = list(dict.fromkeys(edit.path for call in turn.calls for edit in made_edits(call)))
-    then = f"- then: {describe_turns([turn])}; {TURN_ENDS[kind_of(turn)]}"
+    files = list(dict.fromkeys(edit.path for call in turn.calls for edit in list_made_edits(call)))
+    then = f"- then: {describe_turns([turn])}; {TURN_ENDS[find_ending_kind(turn)]}"
     more = len(files) - MOST_PROMPT_FILES
 
     def render_files() -> list[str]:
@@ -278,10 +278,10 @@ def render_brief_turn(turn: Turn, number: int, brief: Brief, names: FileNames) -
         lines = [f"{lines[0]}:", *quote_prompt(turn.prompt.text, brief.prompt)]
     if brief.is_counted:
         lines.append(f"- in short: {describe_turns([turn])}")
-    edits = [edit for call in turn.calls for edit in made_edits(call)]
+    edits = [edit for call in turn.calls for edit in list_made_edits(call)]
     if brief.has_files and edits:
         lines += ["- files:", *list_files(edits, names)]
-    why = list(dict.fromkeys(telling_line(call) for call in turn.calls if has_failed(call)))
+    why = list(dict.fromkeys(find_telling_line(call) for call in turn.calls if has_failed(call)))
     if brief.failures and why:
         lines += ["- failures, the last ones:", *quote_names(why[-brief.failures :], min(200, 2 * sum(brief.prompt)))]
     words = next((text for reply in reversed(turn.replies) if (text := find_reply_words(reply))), "")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from assay.sessions.calls import made_commit, made_edits
-from assay.sessions.ending import EndingKind
+from assay.sessions.calls import has_committed, list_made_edits
+from assay.sessions.endings import EndingKind
 from assay.sessions.rendering.frame import SPARE, format_one_line, quote_names
 from assay.types import Call, CallKind, CallStatus, Edit, MarkKind, PromptKind, Turn
 
@@ -123,8 +123,8 @@ def describe_checks(calls: Iterable[Call]) -> str:
 def describe_turns(turns: Sequence[Turn]) -> str:
     """What was done in some turns, in one line."""
     calls = [call for turn in turns for call in turn.calls]
-    edits = [edit for call in calls for edit in made_edits(call)]
-    commits = sum(made_commit(call) for call in calls)
+    edits = [edit for call in calls for edit in list_made_edits(call)]
+    commits = sum(has_committed(call) for call in calls)
     marks = Counter(mark.kind for turn in turns for mark in turn.marks)
     parts = [
         describe_calls(calls) if calls else "no calls",

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from assay.sessions.linebook import each
-from assay.types import Reworked, Written
-from assay.types.lines import packed_text
+from assay.sessions.written_lines import split_hashes
+from assay.types import FileLines, ReworkResult
+from assay.types.lines import hash_text_lines
 
 DAY = 86_400.0
 
@@ -60,7 +60,7 @@ class LineTarget(Struct, frozen=True, kw_only=True):
     """A session whose lines are followed."""
 
     id: str
-    written: tuple[Written, ...] = ()
+    written: tuple[FileLines, ...] = ()
     """Paths are those in the repository, with `/`."""
     commits: tuple[str, ...] = ()
     """Ids that its transcript names, whole or shortened to 7 or more digits."""
@@ -101,7 +101,7 @@ class BranchTrees(Protocol):
 class FollowResult(Struct, frozen=True, kw_only=True):
     """What became of a session's lines."""
 
-    reworked: Reworked
+    reworked: ReworkResult
     commits: tuple[str, ...] = ()
     """Those that brought its lines, in order."""
     landed_at: float | None = None
@@ -123,11 +123,11 @@ class HashedHunk:
 
     @cached_property
     def removed(self) -> list[bytes]:
-        return [packed_text(line) for line in self.hunk.removed]
+        return [hash_text_lines(line) for line in self.hunk.removed]
 
     @cached_property
     def added(self) -> list[bytes]:
-        return [packed_text(line) for line in self.hunk.added]
+        return [hash_text_lines(line) for line in self.hunk.added]
 
 
 def hash_hunks(change: CodeChange) -> list[HashedHunk]:
@@ -149,7 +149,7 @@ def find_rivals(targets: Iterable[LineTarget], patience: float) -> dict[str, Cou
         if len(writers) > 1:
             owners: defaultdict[bytes, list[LineTarget]] = defaultdict(list)
             for target, lines in sorted(writers, key=lambda pair: (pair[0].started, pair[0].id)):
-                for line in set(each(lines)):
+                for line in set(split_hashes(lines)):
                     owners[line].append(target)
             for some in owners.values():
                 if len(some) > 1:

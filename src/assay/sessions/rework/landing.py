@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from assay.sessions.kinds_of_files import is_code
-from assay.sessions.linebook import each
 from assay.sessions.rework.history import BranchTrees, CodeChange, HashedHunk, LineTarget
 from assay.sessions.rework.tracking import LandedCommit, LineOwner, TrackedFile, TrackedFiles, TrackedLine
+from assay.sessions.written_lines import split_hashes
 
 HEAD_LINES = 20
 """Lines in which a generated file says that it is one."""
@@ -134,7 +134,7 @@ class LandingFinder:
         for owner in self.files.list_owners(claimed):
             for one in owner.target.written:
                 if file := self.files.by_path.get(one.path):
-                    found |= {key: file for key in each(one.lines) if owner in file.waiting.get(key, ())}
+                    found |= {key: file for key in split_hashes(one.lines) if owner in file.waiting.get(key, ())}
         return found
 
     def find_candidates(self, spots: Sequence[Spot], landed: CommitLanding) -> dict[LineOwner, tuple[bool, float]]:

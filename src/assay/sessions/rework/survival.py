@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
 
-from assay.sessions.kinds_of_files import by_name
-from assay.sessions.linebook import each
+from assay.sessions.kinds_of_files import is_code_name
 from assay.sessions.rework.history import (
     DAY,
     Age,
@@ -37,8 +36,9 @@ from assay.sessions.rework.landing import (
 )
 from assay.sessions.rework.removals import LineRemovals
 from assay.sessions.rework.tracking import LandedCommit, LineOwner, RemovingCommit, TrackedFiles, TrackedLine
-from assay.types import Reworked
-from assay.types.lines import SIZE, packed_text
+from assay.sessions.written_lines import split_hashes
+from assay.types import ReworkResult
+from assay.types.lines import HASH_SIZE, hash_text_lines
 
 LONG = 300
 """Lines from which a session is judged per commit too: a share hides large losses."""
@@ -109,7 +109,9 @@ class LineFollower:
         """Take up sessions that had begun by a time."""
         while self.coming and self.coming[-1].started <= until:
             target = self.coming.pop()
-            files = [(one.path, each(one.lines)) for one in target.written if by_name(one.path) is not False]
+            files = [
+                (one.path, split_hashes(one.lines)) for one in target.written if is_code_name(one.path) is not False
+            ]
             owner = self.files.by_id[target.id] = LineOwner(target, sum(len(lines) for _, lines in files))
             for path, lines in files:
                 file = self.files.open_file(path)
@@ -180,7 +182,7 @@ def judge_owner(
     )
 
 
-def judge_rework(owner: LineOwner, gone: GoneLines, rules: ReworkRules, end: float, as_of: float) -> Reworked:
+def judge_rework(owner: LineOwner, gone: GoneLines, rules: ReworkRules, end: float, as_of: float) -> ReworkResult:
     """Whether a session was reworked, by the rule of DESIGN 3."""
     lines = sum(one.lines - one.dropped for one in owner.landings.values())
     counts = LineCounts(lines=lines, gone=len(gone), share=len(gone) / lines) if lines else LineCounts()
@@ -188,22 +190,22 @@ def judge_rework(owner: LineOwner, gone: GoneLines, rules: ReworkRules, end: flo
         remover, commit = reverted
         return build_replaced(remover, f"revert {remover.commit[:7]}", f"takes back its commit {commit[:7]}", counts)
     if owner.lines < rules.min_lines:
-        return Reworked(state="not_judged", detail=f"{owner.lines} lines of code", **counts)
+        return ReworkResult(state="not_judged", detail=f"{owner.lines} lines of code", **counts)
     if not lines:
         if any(one.lines for one in owner.landings.values()):
-            return Reworked(state="not_judged", detail="it removed its lines itself")
-        return Reworked(state="unknown", detail="its lines reached no commit of the default branch")
+            return ReworkResult(state="not_judged", detail="it removed its lines itself")
+        return ReworkResult(state="unknown", detail="its lines reached no commit of the default branch")
     if owner.landed_at is not None and as_of < owner.landed_at + rules.window:
-        return Reworked(state="open", **counts)
+        return ReworkResult(state="open", **counts)
     if lines < rules.min_lines:
-        return Reworked(state="not_judged", detail=f"{lines} of its lines reached the default branch", **counts)
+        return ReworkResult(state="not_judged", detail=f"{lines} of its lines reached the default branch", **counts)
     if is_most(len(gone), lines, rules):
         return build_replaced(find_main_remover(gone), "", None, counts)
     if lines > LONG and (worst := find_worst_commit(owner, gone, rules)):
         lost = [pair for pair in gone if pair[0] is worst]
         detail = f"{len(lost)} of {worst.lines - worst.dropped} lines of its commit {worst.commit[:7]}"
         return build_replaced(find_main_remover(lost), "", detail, counts)
-    return Reworked(state="no", **counts)
+    return ReworkResult(state="no", **counts)
 
 
 def find_standing_revert(
@@ -243,9 +245,9 @@ def find_main_remover(gone: GoneLines) -> RemovingCommit:
     return next(remover for _, remover in gone if remover.commit == worst)
 
 
-def build_replaced(remover: RemovingCommit, by: str, detail: str | None, counts: LineCounts) -> Reworked:
+def build_replaced(remover: RemovingCommit, by: str, detail: str | None, counts: LineCounts) -> ReworkResult:
     """The result for lines that were replaced."""
-    return Reworked(
+    return ReworkResult(
         state="yes",
         by=by or remover.by,
         commit=remover.commit,
@@ -339,7 +341,7 @@ class TreeCheck:
         """How often each line stands in a file of a commit."""
         found = self.counts.get((commit, path))
         if found is None:
-            hashes = packed_text(self.trees.read_file(commit, path) or b"")
-            found = Counter(hashes[at : at + SIZE] for at in range(0, len(hashes), SIZE))
+            hashes = hash_text_lines(self.trees.read_file(commit, path) or b"")
+            found = Counter(hashes[at : at + HASH_SIZE] for at in range(0, len(hashes), HASH_SIZE))
             self.counts[commit, path] = found
         return found

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from assay.sessions.linebook import each
 from assay.sessions.rework.history import CodeChange, LineTarget
+from assay.sessions.written_lines import split_hashes
 
 
 class LandedCommit:
@@ -188,7 +188,7 @@ class TrackedFiles:
                 (self.forget_lost if tracked.lost else self.take_line)(tracked)
         for one in owner.target.written:
             if file := self.by_path.get(one.path):
-                for key in set(each(one.lines)) & file.waiting.keys():
+                for key in set(split_hashes(one.lines)) & file.waiting.keys():
                     file.await_lines(key, owner, -file.waiting[key].get(owner, 0))
         self.close_files({one.path for one in owner.target.written} | {tracked.path for tracked in owner.tracked_lines})
         owner.tracked_lines = []

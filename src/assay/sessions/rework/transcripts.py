@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from assay.clock import parse_time
 from assay.config import Rework
-from assay.sessions.linebook import each
-from assay.sessions.linking import moment
-from assay.sessions.paths import absolute
+from assay.sessions.paths import make_absolute
 from assay.sessions.shell import read_command
-from assay.types import Reworked, Written
+from assay.sessions.written_lines import split_hashes
+from assay.types import FileLines, ReworkResult
 
 SHORTEST_ID = 7
 COMMIT = re.compile(r"(?<![\w/.~^-])([0-9a-f]{7,40})(\^|~\d*)?(?![\w/.-])")
@@ -30,33 +30,33 @@ class SessionWork(Struct, frozen=True, kw_only=True):
     project: str
     began_at: str
     ended_at: str
-    written: tuple[Written, ...] = ()
-    removed: tuple[Written, ...] = ()
+    written: tuple[FileLines, ...] = ()
+    removed: tuple[FileLines, ...] = ()
     commits: tuple[str, ...] = ()
     undone: tuple[str, ...] = ()
 
     @property
     def lines(self) -> int:
-        return sum(len(each(one.lines)) for one in self.written)
+        return sum(len(split_hashes(one.lines)) for one in self.written)
 
 
 Writers = dict[str, tuple[SessionWork, int]]
 """Who last wrote a file, and how many lines."""
 
 
-def find_replaced(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+def find_replaced(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, ReworkResult]:
     """The sessions whose lines later ones removed; nothing about all others."""
     projects: defaultdict[str, list[SessionWork]] = defaultdict(list)
     for one in sort_by_time(works, as_of):
         projects[one.project].append(one)
-    found: dict[str, Reworked] = {}
+    found: dict[str, ReworkResult] = {}
     for project, some in sorted(projects.items()):
         if project:
             found |= find_removals(some, rules)
     return found
 
 
-def find_taken_back(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, Reworked]:
+def find_taken_back(works: Iterable[SessionWork], rules: Rework, as_of: datetime) -> dict[str, ReworkResult]:
     """The sessions whose commits, or lines that were never committed, a later one took back with git."""
     return find_undos(sort_by_time(works, as_of), rules)
 
@@ -64,12 +64,12 @@ def find_taken_back(works: Iterable[SessionWork], rules: Rework, as_of: datetime
 def sort_by_time(works: Iterable[SessionWork], as_of: datetime) -> list[SessionWork]:
     """Sessions that had begun by the present, in order."""
     ordered = sorted(works, key=lambda one: (one.began_at, one.id))
-    return [one for one in ordered if (began := moment(one.began_at)) and began <= as_of]
+    return [one for one in ordered if (began := parse_time(one.began_at)) and began <= as_of]
 
 
 def is_in_time(owner: SessionWork, later: SessionWork, rules: Rework) -> bool:
     """Whether a session began after another one, and soon enough after its end."""
-    began, ended = moment(later.began_at), moment(owner.ended_at)
+    began, ended = parse_time(later.began_at), parse_time(owner.ended_at)
     if began is None or ended is None or (later.began_at, later.id) <= (owner.began_at, owner.id):
         return False
     return began - ended <= timedelta(days=rules.days)
@@ -78,7 +78,7 @@ def is_in_time(owner: SessionWork, later: SessionWork, rules: Rework) -> bool:
 # --- lines removed ----------------------------------------------------------------------------
 
 
-def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, Reworked]:
+def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, ReworkResult]:
     """Sessions of one project, in order of time, of which enough lines were removed by the next ones."""
     paths = {one.path for work in works for one in work.removed}
     if not paths:
@@ -91,7 +91,7 @@ def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, Rewo
                 gone[owner.id][work.id] += 1
         for one in work.written:
             if one.path in paths:
-                for line in each(one.lines):
+                for line in split_hashes(one.lines):
                     owners[one.path, line].append(work)
     by_id = {one.id: one for one in works}
     judged = ((owner, judge_removals(by_id[owner], by, by_id, rules)) for owner, by in gone.items())
@@ -100,9 +100,11 @@ def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, Rewo
 
 def list_taken_lines(work: SessionWork) -> Iterator[tuple[str, bytes]]:
     """Lines that a session removed and did not put elsewhere."""
-    back = Counter(line for one in work.written for line in each(one.lines)) if work.removed else Counter[bytes]()
+    back = (
+        Counter(line for one in work.written for line in split_hashes(one.lines)) if work.removed else Counter[bytes]()
+    )
     for one in work.removed:
-        for line in each(one.lines):
+        for line in split_hashes(one.lines):
             if back[line] > 0:
                 back[line] -= 1
             else:
@@ -111,7 +113,7 @@ def list_taken_lines(work: SessionWork) -> Iterator[tuple[str, bytes]]:
 
 def judge_removals(
     owner: SessionWork, by: Counter[str], works: dict[str, SessionWork], rules: Rework
-) -> Reworked | None:
+) -> ReworkResult | None:
     """That a session was replaced, if enough of its lines are gone; of those who did it, who took most is named."""
     lines, gone = owner.lines, by.total()
     if lines < rules.min_lines or gone / lines < rules.share:
@@ -120,8 +122,8 @@ def judge_removals(
     return build_rework(works[later], lines, gone, f"removed, {FROM_TRANSCRIPT}")
 
 
-def build_rework(later: SessionWork, lines: int, gone: int, detail: str) -> Reworked:
-    return Reworked(
+def build_rework(later: SessionWork, lines: int, gone: int, detail: str) -> ReworkResult:
+    return ReworkResult(
         state="yes",
         by=f"session {later.id}",
         share=gone / lines if lines else None,
@@ -136,13 +138,13 @@ def build_rework(later: SessionWork, lines: int, gone: int, detail: str) -> Rewo
 # --- taken back with git ----------------------------------------------------------------------
 
 
-def find_undos(works: Sequence[SessionWork], rules: Rework) -> dict[str, Reworked]:
+def find_undos(works: Sequence[SessionWork], rules: Rework) -> dict[str, ReworkResult]:
     """Sessions, of all that are given in order of time, whose commits or uncommitted lines a later one took back."""
     made: defaultdict[str, list[tuple[str, SessionWork]]] = defaultdict(list)
     for work in works:
         for commit in work.commits:
             made[commit[:SHORTEST_ID]].append((commit, work))
-    found: dict[str, Reworked] = {}
+    found: dict[str, ReworkResult] = {}
     writers: defaultdict[str, Writers] = defaultdict(dict)
     for later in works:
         for command in later.undone:
@@ -155,7 +157,7 @@ def find_undos(works: Sequence[SessionWork], rules: Rework) -> dict[str, Reworke
                     found.setdefault(
                         owner.id, build_rework(later, owner.lines, gone, f"thrown away, {FROM_TRANSCRIPT}")
                     )
-        writers[later.project].update((one.path, (later, len(each(one.lines)))) for one in later.written)
+        writers[later.project].update((one.path, (later, len(split_hashes(one.lines)))) for one in later.written)
     return found
 
 
@@ -184,7 +186,7 @@ def find_restored(command: str, later: SessionWork, writers: Writers) -> list[tu
     if not runs or not later.project or "--staged" in words:
         return []
     is_all = any(run.purpose == "reset" for run in runs) and is_staying(words)
-    paths = {absolute(path, later.project) for run in runs for path in run.paths}
+    paths = {make_absolute(path, later.project) for run in runs for path in run.paths}
     own = {one.path for one in (*later.written, *later.removed)}
     last = max((work for work, _ in writers.values()), key=lambda one: (one.began_at, one.id), default=None)
     gone: dict[str, tuple[SessionWork, int]] = {}

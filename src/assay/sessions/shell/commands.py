@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from assay.types.lines import packed
+from assay.types.lines import hash_lines
 
 ToldBy = Literal["exit", "success", "output"]
 
@@ -192,12 +192,12 @@ def hash_written_lines(program: str, simple: SimpleCommand) -> bytes:
     """Hashes of the lines a command writes; expansions stay as written, so a line with one is found nowhere."""
     words = simple.words
     if program == "tee":
-        return packed(simple.stdin.split("\n"))
+        return hash_lines(simple.stdin.split("\n"))
     if find_program(words[0]) != program:
         return b""
     if program == "cat":
-        return packed(simple.stdin.split("\n")) if words[1:] in ([], ["-"]) else b""
-    return packed(list_echo_lines(words[1:]) if program == "echo" else list_printf_lines(words[1:]))
+        return hash_lines(simple.stdin.split("\n")) if words[1:] in ([], ["-"]) else b""
+    return hash_lines(list_echo_lines(words[1:]) if program == "echo" else list_printf_lines(words[1:]))
 
 
 def is_appending(program: str, simple: SimpleCommand) -> bool:

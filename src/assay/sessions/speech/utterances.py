@@ -9,7 +9,7 @@ from math import ceil
 from msgspec import Struct
 
 from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes
-from assay.sessions.text import beginning, ending
+from assay.sessions.text import take_beginning, take_ending
 
 LONGEST_GAP = 3
 NEGATABLE = frozenset({"accepts", "agent.done", "agent.concludes"})
@@ -98,7 +98,7 @@ class Utterance(Struct, frozen=True):
         end = self.source.find("\n", heard.start)
         before = self.source[self.source.rfind("\n", 0, heard.start) + 1 : heard.start]
         rest = self.source[heard.start : end if end >= 0 else len(self.source)]
-        return beginning(f"{ending(before, LONGEST_QUOTE // 2)}{rest}".strip(), LONGEST_QUOTE)
+        return take_beginning(f"{take_ending(before, LONGEST_QUOTE // 2)}{rest}".strip(), LONGEST_QUOTE)
 
     def count(self, kind: str) -> int:
         return len(self.heard.get(kind, ()))

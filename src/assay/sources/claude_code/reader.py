@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from assay.sources.claude_code import prompts, tools
 from assay.sources.claude_code.records import ClaudeMessage, Echo, MessageBlock, Record, TokenUsage, ToolOutcome
-from assay.types import About, Emit, Mark, MarkKind, Prompt, Reply, Spend, Usage, key_of
+from assay.types import About, Emit, Mark, MarkKind, Prompt, Reply, Spend, Usage, to_key
 
 QUIET = frozenset(
     """file-history-snapshot file-history-delta summary last-prompt mode permission-mode bridge-session
@@ -127,7 +127,7 @@ class Reader(Struct):
         """What one record adds to a model response: tokens, words, calls."""
         name = message.id or uuid
         if name != self.message_id:
-            self.message_id, self.message_key, self.usage = name, key_of(name), None
+            self.message_id, self.message_key, self.usage = name, to_key(name), None
         key = self.message_key
         usage = message.usage
         if usage is not None:
@@ -188,7 +188,7 @@ class Reader(Struct):
             Prompt(
                 at=record.timestamp or "",
                 text=text,
-                key=key_of(record.uuid or f"{record.timestamp}{text}"),
+                key=to_key(record.uuid or f"{record.timestamp}{text}"),
                 kind=kind,
                 images=images,
                 previous=prompts.find_previous_stream(text) if kind == "plan" else "",
@@ -284,7 +284,7 @@ class Reader(Struct):
             self.steered.remove(known)
             return
         self.steered = [*self.steered[-9:], (how, said[1])]
-        emit(Prompt(at=waiting.at, text=said[1], key=key_of(f"{waiting.at}{said[1]}"), kind="queued"))
+        emit(Prompt(at=waiting.at, text=said[1], key=to_key(f"{waiting.at}{said[1]}"), kind="queued"))
 
     def read_attachment(self, record: Record, emit: Emit) -> None:
         """A queued prompt delivered as an attachment; other attachments are context."""

@@ -8,8 +8,7 @@ from msgspec import Raw, Struct
 
 from assay.sources.claude_code.records import InnerBlock, MessageBlock, ToolOutcome
 from assay.types import Call, CallKind, CallStatus, Edit, Result
-from assay.types.change import MOST_LINES, in_short, of_file
-from assay.types.lines import find_changed_lines, packed, packed_text
+from assay.types.lines import MOST_LINES, find_changed_lines, hash_lines, hash_text_lines, shorten_change, shorten_file
 
 KINDS: dict[str, CallKind] = {
     "Bash": "shell",
@@ -149,7 +148,7 @@ def list_asked_edits(given: ToolInput) -> tuple[Edit, ...]:
 def build_file_edit(path: str, content: str, how: Literal["create", "update"] = "update") -> Edit:
     """The edit that writes a whole file."""
     lines = count_lines(content)
-    return Edit(path=path, added=lines, how=how, new=hash_text(content), text=of_file(content, lines))
+    return Edit(path=path, added=lines, how=how, new=hash_text(content), text=shorten_file(content, lines))
 
 
 def build_edit(path: str, added: list[str], removed: list[str], changed: list[str]) -> Edit:
@@ -158,9 +157,9 @@ def build_edit(path: str, added: list[str], removed: list[str], changed: list[st
         path=path,
         added=len(added),
         removed=len(removed),
-        new=packed(added),
-        old=packed(removed),
-        text=in_short(changed, len(added), len(removed)),
+        new=hash_lines(added),
+        old=hash_lines(removed),
+        text=shorten_change(changed, len(added), len(removed)),
     )
 
 
@@ -176,7 +175,7 @@ def count_lines(text: str) -> int:
 
 def hash_text(text: str) -> bytes:
     """Hashes of the lines of a text."""
-    return packed_text(text.encode("utf-8", "surrogatepass"))
+    return hash_text_lines(text.encode("utf-8", "surrogatepass"))
 
 
 def join_text(content: str | list[InnerBlock] | None) -> str:

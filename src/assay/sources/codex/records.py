@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.types.value import key_of, to_list, to_table, to_text
+from assay.types.value import to_key, to_list, to_table, to_text
 
 LARGEST_NUMBER = 2**53
 
@@ -121,7 +121,7 @@ def list_texts(content: Any) -> list[str]:
 
 def hash_parts(*parts: str) -> int:
     """A 64-bit key of the parts, the same where a fork copies its parent's history."""
-    return key_of("\0".join(parts))
+    return to_key("\0".join(parts))
 
 
 def hash_turn(turn: str, text: str, repeat: int = 0) -> int:

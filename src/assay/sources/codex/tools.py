@@ -10,8 +10,7 @@ from msgspec import Struct
 from assay.sources.codex.records import parse_json, to_id
 from assay.sources.codex.scripts import find_calls
 from assay.types import CallKind, Edit
-from assay.types.change import in_short
-from assay.types.lines import packed
+from assay.types.lines import hash_lines, shorten_change
 from assay.types.value import to_list, to_table, to_text
 
 LONGEST_LABEL = 200
@@ -208,9 +207,9 @@ def _build_edit(path: str, how: EditHow, changed: Sequence[str]) -> list[Edit]:
             added=len(added),
             removed=len(removed),
             how=how,
-            new=packed(added),
-            old=packed(removed),
-            text=in_short(changed, len(added), len(removed)),
+            new=hash_lines(added),
+            old=hash_lines(removed),
+            text=shorten_change(changed, len(added), len(removed)),
         )
     ]
 

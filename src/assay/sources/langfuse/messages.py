@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from assay.types import Call, CallKind, CallStatus, Edit
-from assay.types.lines import find_changed_lines, packed
+from assay.types.lines import find_changed_lines, hash_lines
 from assay.types.value import to_list, to_table, to_text
 
 TAG = re.compile(r"\s*<([a-z][a-z0-9_-]*)[^>]*>", re.IGNORECASE)
@@ -185,7 +185,7 @@ def list_edits(given: dict[str, Any]) -> tuple[Edit, ...]:
         return ()
     if whole := to_text(given.get("content")) or to_text(given.get("new_source")):
         lines = whole.splitlines()
-        return (Edit(path=path, added=len(lines), new=packed(lines)),)
+        return (Edit(path=path, added=len(lines), new=hash_lines(lines)),)
     added: list[str] = []
     removed: list[str] = []
     for one in to_list(given.get("edits")) or [given]:
@@ -193,7 +193,7 @@ def list_edits(given: dict[str, Any]) -> tuple[Edit, ...]:
         more, less = find_changed_lines(to_text(change.get("old_string")), to_text(change.get("new_string")))
         added += more
         removed += less
-    return (Edit(path=path, added=len(added), removed=len(removed), new=packed(added), old=packed(removed)),)
+    return (Edit(path=path, added=len(added), removed=len(removed), new=hash_lines(added), old=hash_lines(removed)),)
 
 
 def parse_ending(text: str, *, is_error: bool = False) -> tuple[CallStatus, int | None, str]:

@@ -32,9 +32,8 @@ from assay.sources.langfuse.records import (
     to_count,
     to_usage,
 )
-from assay.types import About, CallStatus, Emit, Event, Mark, Prompt, PromptKind, Reply, Result, Spend, key_of
-from assay.types.signs import of_key
-from assay.types.value import to_table, to_text
+from assay.types import About, CallStatus, Emit, Event, Mark, Prompt, PromptKind, Reply, Result, Spend, to_key
+from assay.types.value import sign_key, to_table, to_text
 
 SPANS = frozenset({"SPAN", "AGENT", "CHAIN"})
 QUIET = SPANS | {"EVENT", "RETRIEVER", "EMBEDDING", "GUARDRAIL", "EVALUATOR"}
@@ -87,7 +86,7 @@ class Reader(Struct):
     def take(self, record: Record, emit: Emit) -> None:
         """Emit the events of the next record."""
         if record.type == SESSION:
-            self.key = (of_key(record.key),) if record.key else ()
+            self.key = (sign_key(record.key),) if record.key else ()
             begun = About(at=record.at, stream=record.session, version=record.version, origin=record.host)
             emit(replace(begun, signs=self.key))
             return
@@ -143,11 +142,11 @@ class Reader(Struct):
         if text or (is_hook and not raw):
             self.prompt = text
             kind: PromptKind = "command" if text.startswith("/") and raw.lstrip().startswith("<") else "typed"
-            emit(Prompt(at=record.at, text=text, key=key_of(f"{record.trace}/{record.id}"), kind=kind))
+            emit(Prompt(at=record.at, text=text, key=to_key(f"{record.trace}/{record.id}"), kind=kind))
 
     def emit_reply(self, text: str, at: str, emit: Emit) -> None:
         """Emit the agent's words; a trace's root repeats the last of them."""
-        key = key_of(text.strip())
+        key = to_key(text.strip())
         if text.strip() and key != self.reply:
             self.reply = key
             emit(Reply(at=at, text=text))
@@ -158,7 +157,7 @@ class Reader(Struct):
         answer = find_answer(record.output)
         by, is_apart = self.read_request(record, messages, emit)
         self.is_beside = self.is_beside or is_apart or bool(by)
-        key, at = key_of(f"{record.trace}/{record.id}"), record.ended_at or record.at
+        key, at = to_key(f"{record.trace}/{record.id}"), record.ended_at or record.at
         usage = to_usage(record.usage)
         if usage != NO_USAGE:
             emit(Spend(at=at, key=key, model=record.model, usage=usage, by=by))
@@ -174,7 +173,7 @@ class Reader(Struct):
         """Emit the calls in an assistant's message."""
         for one in list_tool_requests(message):
             if KINDS.get(one.name) == "agent" and (order := to_text(one.given.get("prompt"))):
-                self.orders[key_of(order.strip())] = one.id
+                self.orders[to_key(order.strip())] = one.id
             emit(build_call(one.id, one.name, one.given, at, key, by))
 
     def read_request(self, record: Record, messages: list[dict[str, Any]], emit: Emit) -> tuple[str, bool]:
@@ -185,7 +184,7 @@ class Reader(Struct):
             return "", False
         self.find_place(messages[0], emit)
         first = next((join_words(one) for one in messages if one.get("role") == "user"), "")
-        begun = key_of(find_opening(first))
+        begun = to_key(find_opening(first))
         by = self.orders.get(begun, "")
         is_new = begun != self.begun and not by
         if is_new and first.startswith(SUMMARY):
@@ -211,7 +210,7 @@ class Reader(Struct):
                 before = message
                 continue
             ids, text = ",".join(one.id for one in list_tool_responses(message)), find_person_words(join_words(message))
-            chain = key_of(f"{chain}/{ids}/{text}")
+            chain = to_key(f"{chain}/{ids}/{text}")
             if chain in self.seen:
                 continue
             self.seen.add(chain)
@@ -233,8 +232,8 @@ class Reader(Struct):
         of = to_text(record.metadata.get("tool_id")) or record.id
         given = to_table(record.input)
         if KINDS.get(name) == "agent" and (order := to_text(given.get("prompt"))):
-            self.orders[key_of(order.strip())] = of
-        emit(build_call(of, name, given, record.at, key_of(f"{record.trace}/{record.parent}"), ""))
+            self.orders[to_key(order.strip())] = of
+        emit(build_call(of, name, given, record.at, to_key(f"{record.trace}/{record.parent}"), ""))
         if record.output is not None and of not in self.answered:
             self.answered.add(of)
             self.emit_result(of, record.output, record.ended_at or record.at, record.level == "ERROR", emit)
@@ -303,7 +302,7 @@ def read_interaction(record: Record, told: dict[str, Any]) -> Iterator[Event]:
     is_setting = raw.startswith("/") and raw[1:].split(" ")[0] in CLIENT_COMMANDS
     if not is_machine and not is_setting:
         kind: PromptKind = "command" if text.startswith("/") else "typed"
-        yield Prompt(at=record.at, text=text, key=key_of(f"{record.trace}/{record.id}"), kind=kind)
+        yield Prompt(at=record.at, text=text, key=to_key(f"{record.trace}/{record.id}"), kind=kind)
 
 
 def read_llm_request(record: Record, told: dict[str, Any], is_compacting: bool) -> Iterator[Event]:
@@ -318,7 +317,7 @@ def read_llm_request(record: Record, told: dict[str, Any], is_compacting: bool) 
         yield Mark(kind="compact", at=at, detail="manual" if is_compacting else "auto")
     usage = to_usage(told if "output_tokens" in told else record.usage)
     if usage != NO_USAGE:
-        key = key_of(to_text(told.get("request_id")) or f"{record.trace}/{record.id}")
+        key = to_key(to_text(told.get("request_id")) or f"{record.trace}/{record.id}")
         model = record.model or to_text(told.get("gen_ai.request.model")) or to_text(told.get("model"))
         yield Spend(at=at, key=key, model=model, usage=usage, by=by)
     has_ended = told.get("stop_reason") == "end_turn" and told.get("query_source_safe") != "compact"

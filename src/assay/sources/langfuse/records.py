@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from assay.types import Usage
-from assay.types.signs import of_attribute
-from assay.types.value import to_table
+from assay.types.value import sign_attribute, to_table
 
 FORMAT = 1
 MOST_ATTRIBUTES, LONGEST_VALUE = 40, 200
@@ -101,7 +100,7 @@ def list_signs(record: Record) -> tuple[str, ...]:
     if record.user:
         given = given | {"user.id": record.user}
     known = {key: value for key, value in given.items() if isinstance(value, str) and 0 < len(value) <= LONGEST_VALUE}
-    return tuple(of_attribute(key, known[key]) for key in sorted(known)[:MOST_ATTRIBUTES])
+    return tuple(sign_attribute(key, known[key]) for key in sorted(known)[:MOST_ATTRIBUTES])
 
 
 def to_usage(given: Mapping[str, Any]) -> Usage:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from sqlalchemy import Connection, and_, delete, insert, select, update
 
-from assay.sessions.linking import order
+from assay.sessions.links import rank_segment
 from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles, StreamName
 from assay.stores.sql.database import Database, add_many, split_values
 from assay.stores.sql.schema import corrections, cuts, generation, joined, remembered, rework, segments, streams
 from assay.stores.sql.selection import match_names, match_streams
 from assay.stores.sql.stream_settling import COUNT_UP, DROP_CUT, FILES, NAME, group_files
-from assay.types import Corrected, Segment
+from assay.types import PersonCorrection, Segment
 
 PACK = msgspec.msgpack.Encoder().encode
 SEGMENT = msgspec.msgpack.Decoder(Segment).decode
@@ -92,7 +92,7 @@ class SqlSessions:
                 for some in split_values(sorted(set(ids)))
                 for row in connection.execute(query.where(segments.c.id.in_(some)))
             ]
-        return sorted(found, key=order)
+        return sorted(found, key=rank_segment)
 
     def load_joined(self, names: Iterable[StreamName]) -> dict[StreamName, JoinedSession]:
         with self.database.reading() as connection:
@@ -125,14 +125,14 @@ class SqlCorrections:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def load_corrections(self) -> list[Corrected]:
+    def load_corrections(self) -> list[PersonCorrection]:
         with self.database.reading() as connection:
             return [
-                Corrected(kind=row.kind, turn=row.turn, into=row.into, title=row.title, at=row.at)
+                PersonCorrection(kind=row.kind, turn=row.turn, into=row.into, title=row.title, at=row.at)
                 for row in connection.execute(select(corrections).order_by(corrections.c.id))
             ]
 
-    def save_correction(self, correction: Corrected, stream: StreamName | None = None) -> None:
+    def save_correction(self, correction: PersonCorrection, stream: StreamName | None = None) -> None:
         with self.database.writing() as connection:
             connection.execute(insert(corrections).values(msgspec.structs.asdict(correction)))
             if stream:

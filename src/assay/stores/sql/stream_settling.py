@@ -2,7 +2,7 @@
 
 A file that copies another one (a resumed, forked or compacted stream) holds the same keys. The
 owner of a key is the file in which it is most complete, among equals the one that comes first by
-`assay.sessions.join.precedence`; all other streams leave it out. Since ownership depends only on the
+`assay.sessions.streams.rank_file`; all other streams leave it out. Since ownership depends only on the
 files there are, neither the order in which they were read nor the number of processes matters.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, delete, false, insert, or_, select, update
 
-from assay.sessions.join import Precedence, precedence
+from assay.sessions.streams import Precedence, rank_file
 from assay.stores.contract import SettledStream, StreamFiles, StreamName, StreamPieces
 from assay.stores.sql.database import add_many, split_values
 from assay.stores.sql.schema import cuts, files, generation, keys, streams, turns
@@ -192,7 +192,7 @@ def find_foreign_keys(connection: Connection, stream: StreamFiles, rows: list[An
             if there not in mine:
                 found.append((key, (-weight, here), (-its_weight, there)))
     files_there = load_file_rows(connection, {there for _, _, (_, there) in found})
-    rank = {row.id: precedence(row.path, PART(row.part)) for row in (*rows, *files_there)}
+    rank = {row.id: rank_file(row.path, PART(row.part)) for row in (*rows, *files_there)}
     best: dict[int, tuple[int, Precedence]] = {}
     for key, (weight, here), _ in found:
         claim = (weight, rank[here])
@@ -264,7 +264,7 @@ def replace_streams(connection: Connection, rows: list[dict[str, object]]) -> No
 def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, object]:
     """The columns of a stream."""
     parts = {row.id: PART(row.part) for row in rows}
-    first = min(rows, key=lambda row: (row.gone_at is not None, precedence(row.path, parts[row.id])))
+    first = min(rows, key=lambda row: (row.gone_at is not None, rank_file(row.path, parts[row.id])))
     about = parts[first.id]
     asked = first.prompts_at if settled.prompts_at is None else msgspec.json.encode(settled.prompts_at)
     return {

@@ -22,7 +22,7 @@ from assay.stores.sql.database import Database, add_many, split_values
 from assay.stores.sql.schema import files, skips, streams, turns
 from assay.stores.sql.selection import match_files_below, match_names, match_streams, select_stream_files
 from assay.stores.sql.stream_settling import ADD_FACTS, COUNT_UP, FILES, NAME
-from assay.types import FileState, Known, Part, Place, Skipped, Summary
+from assay.types import FileState, KnownFile, Part, ReadPosition, SkippedLine, StreamSummary
 
 JSON = msgspec.json.Encoder().encode
 PACK = msgspec.msgpack.Encoder().encode
@@ -48,7 +48,7 @@ class SqlTranscripts:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def find_files(self, roots: Sequence[str]) -> dict[str, Known]:
+    def find_files(self, roots: Sequence[str]) -> dict[str, KnownFile]:
         columns = (
             files.c.path, files.c.id, files.c.source, files.c.version, files.c.inode, files.c.size,
             files.c.mtime_ns, files.c.offset, files.c.anchor, files.c.is_mid_line, files.c.gone_at,
@@ -57,7 +57,7 @@ class SqlTranscripts:
             rows = connection.execute(select(*columns).where(match_files_below(roots))).all()
         return {row.path: build_known(row) for row in rows}
 
-    def load_file(self, known: Known, path: str) -> FileState:
+    def load_file(self, known: KnownFile, path: str) -> FileState:
         with self.database.reading() as connection:
             row = connection.execute(select(files).where(files.c.id == known.id)).one()
             bodies = connection.execute(
@@ -73,15 +73,15 @@ class SqlTranscripts:
             place=known.place,
             lines_read=row.lines_read,
             lines_skipped=row.lines_skipped,
-            skips=tuple(Skipped(line=line, why=why) for line, why in missed),
-            tail=Skipped(line=row.tail_line, why=row.tail_why) if row.tail_why else None,
+            skips=tuple(SkippedLine(line=line, why=why) for line, why in missed),
+            tail=SkippedLine(line=row.tail_line, why=row.tail_why) if row.tail_why else None,
             part=PART(row.part) if row.part else None,
             bodies=tuple((n, at, body) for n, at, body in bodies),
             unknown=UNKNOWN(row.unknown),
             state=row.state,
         )
 
-    def save_file(self, found: FileState, before: Known | None) -> bool:
+    def save_file(self, found: FileState, before: KnownFile | None) -> bool:
         row = build_file_row(found)
         with self.database.writing() as connection:
             there = connection.execute(FILE_AT, {"path": found.path}).first()
@@ -148,7 +148,7 @@ class SqlTranscripts:
 
     def list_streams(
         self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
-    ) -> list[Summary]:
+    ) -> list[StreamSummary]:
         some_file = files.alias()
         there = select_stream_files(some_file.c.gone_at.is_(None), some_file).exists()
         query = select(streams, files.c.path, there.label("is_there")).join(files, files.c.id == streams.c.file_id)
@@ -196,8 +196,8 @@ def build_tally(row: Any) -> FileTally:
     )
 
 
-def build_known(row: Any) -> Known:
-    place = Place(
+def build_known(row: Any) -> KnownFile:
+    place = ReadPosition(
         inode=row.inode,
         size=row.size,
         mtime_ns=row.mtime_ns,
@@ -205,10 +205,10 @@ def build_known(row: Any) -> Known:
         anchor=row.anchor,
         is_mid_line=row.is_mid_line,
     )
-    return Known(id=row.id, source=row.source, version=row.version, place=place, is_gone=row.gone_at is not None)
+    return KnownFile(id=row.id, source=row.source, version=row.version, place=place, is_gone=row.gone_at is not None)
 
 
-def is_same(there: Any, before: Known) -> bool:
+def is_same(there: Any, before: KnownFile) -> bool:
     """Whether the file's row is still what this reading began with."""
     place = before.place
     return bool(there.offset == place.offset and there.mtime_ns == place.mtime_ns and there.version == before.version)
@@ -261,8 +261,8 @@ def save_content(connection: Connection, file_id: int, found: FileState, *, is_n
         connection.execute(ADD_SKIPS, missed)
 
 
-def build_summary(row: Any) -> Summary:
-    return Summary(
+def build_summary(row: Any) -> StreamSummary:
+    return StreamSummary(
         id=row.id,
         agent=row.agent,
         file=row.path,

@@ -1,11 +1,11 @@
 """What stores keep of files and streams."""
 
-from assay.types.events import Skipped
+from assay.types.events import SkippedLine
 from assay.types.turns import Part
 from assay.types.value import Value
 
 
-class Place(Value, frozen=True):
+class ReadPosition(Value, frozen=True):
     """Where reading a file stopped, and how to tell that it still begins the same."""
 
     inode: int = 0
@@ -27,13 +27,13 @@ class FileState(Value, frozen=True):
     """Name of the source that reads it; empty for a file that is no transcript."""
     version: str = ""
     """Of the source and of all facts."""
-    place: Place = Place()
+    place: ReadPosition = ReadPosition()
     lines_read: int = 0
     lines_skipped: int = 0
     bytes_read: int = 0
     """Bytes that this very reading took from the file."""
-    skips: tuple[Skipped, ...] = ()
-    tail: Skipped | None = None
+    skips: tuple[SkippedLine, ...] = ()
+    tail: SkippedLine | None = None
     """A last line that is still being written; it is looked at again next time."""
     part: Part | None = None
     is_stream: bool = False
@@ -51,17 +51,17 @@ class FileState(Value, frozen=True):
     """What the reader and the turn builder remember."""
 
 
-class Known(Value, frozen=True):
+class KnownFile(Value, frozen=True):
     """A file that was read before."""
 
     id: int
     source: str
     version: str
-    place: Place
+    place: ReadPosition
     is_gone: bool = False
 
 
-class Summary(Value, frozen=True):
+class StreamSummary(Value, frozen=True):
     """A stream as it is listed: its facts are JSON, established when it was last read."""
 
     id: str

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from assay.sessions.calls import telling_line
-from assay.sessions.text import clip
+from assay.sessions.calls import find_telling_line
+from assay.sessions.text import clip_text
 from assay.types import Call, Prompt, Reply, Turn
 from assay.types.value import Value
 
@@ -38,7 +38,7 @@ class Chunk(Value, frozen=True):
     """Tokens that this turn may have."""
 
 
-def chunk(
+def cut_chunks(
     sizes: Sequence[int],
     *,
     task: int = 0,
@@ -53,52 +53,52 @@ def chunk(
         return []
     if total <= whole:
         return [Chunk(first=0, last=len(sizes) - 1, own_first=0, tokens=total, own_tokens=total)]
-    cutter = Cutter(sizes, min(task, target // 2), target, overlap)
-    starts = cutter.starts()
-    chunks = [cutter.chunk(first, end) for first, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]
+    cutter = ChunkCutter(sizes, min(task, target // 2), target, overlap)
+    starts = cutter.find_starts()
+    chunks = [cutter.build_chunk(first, end) for first, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]
     if len(chunks) > 1 and chunks[-1].tokens < small * chunks[-2].tokens:
-        merged = cutter.chunk(chunks[-2].own_first, len(sizes))
+        merged = cutter.build_chunk(chunks[-2].own_first, len(sizes))
         if merged.tokens <= target and chunks[-2].shortened is chunks[-1].shortened is None:
             chunks[-2:] = [merged]
     return chunks
 
 
-class Cutter:
+class ChunkCutter:
     """Knows how large a chunk of some turns would be."""
 
     def __init__(self, sizes: Sequence[int], task: int, target: int, overlap: int) -> None:
         self.task, self.target, self.overlap = task, target, overlap
         self.given = sizes
-        self.sizes = [min(size, self.room(n)) for n, size in enumerate(sizes)]
+        self.sizes = [min(size, self.find_room(n)) for n, size in enumerate(sizes)]
 
-    def room(self, own_first: int) -> int:
+    def find_room(self, own_first: int) -> int:
         """Tokens for turns in a chunk whose own begin there: the first chunk has the task in a turn of its own."""
         return self.target - (self.task if own_first else 0)
 
-    def starts(self) -> list[int]:
+    def find_starts(self) -> list[int]:
         """Where chunks begin with turns of their own: each takes as many as fit beside what it shares."""
         starts, held = [0], 0
         for n, size in enumerate(self.sizes):
-            if n > starts[-1] and held + size > self.room(starts[-1]):
+            if n > starts[-1] and held + size > self.find_room(starts[-1]):
                 starts.append(n)
-                held = sum(self.sizes[self.shared(n) : n])
+                held = sum(self.sizes[self.find_shared(n) : n])
             held += size
         return starts
 
-    def shared(self, own_first: int, end: int | None = None) -> int:
+    def find_shared(self, own_first: int, end: int | None = None) -> int:
         """First of the turns before that fit beside the chunk's own, at most so many as overlap."""
         held = sum(self.sizes[own_first : own_first + 1 if end is None else end])
         first = own_first
         while first > max(0, own_first - self.overlap):
             held += self.sizes[first - 1]
-            if held > self.room(own_first):
+            if held > self.find_room(own_first):
                 break
             first -= 1
         return first
 
-    def chunk(self, own_first: int, end: int) -> Chunk:
+    def build_chunk(self, own_first: int, end: int) -> Chunk:
         """The chunk whose own turns are these, with as many shared ones as fit."""
-        first = self.shared(own_first, end)
+        first = self.find_shared(own_first, end)
         own = sum(self.sizes[own_first:end])
         large = next((n for n in range(first, end) if self.given[n] > self.sizes[n]), None)
         return Chunk(
@@ -113,7 +113,7 @@ class Cutter:
         )
 
 
-def task_of(turns: Sequence[Turn]) -> Prompt | None:
+def find_task(turns: Sequence[Turn]) -> Prompt | None:
     """The first human prompt that asks for something: the task, which every chunk is told."""
     asked = [turn.prompt for turn in turns if turn.prompt]
     return next((prompt for prompt in asked if prompt.kind != "shell"), asked[0] if asked else None)
@@ -124,7 +124,7 @@ def task_of(turns: Sequence[Turn]) -> Prompt | None:
 Size = Callable[[Turn], int]
 
 
-def shorten(turn: Turn, tokens: int, size: Size) -> Turn:
+def shorten_turn(turn: Turn, tokens: int, size: Size) -> Turn:
     """The turn in so many tokens: its prompt, its head, its tail and every error stay, and what is left out is told.
 
     Where the errors alone are more than that, each is cut to the line that names it, and the turn may stay larger.
@@ -137,48 +137,48 @@ def shorten(turn: Turn, tokens: int, size: Size) -> Turn:
         low, high = 0, (len(steps) + 1) // 2
         while low < high:
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if size(kept(turn, steps, middle, most)) <= tokens else (low, middle - 1)
-        best = kept(turn, steps, low, most)
+            low, high = (middle, high) if size(keep_ends(turn, steps, middle, most)) <= tokens else (low, middle - 1)
+        best = keep_ends(turn, steps, low, most)
         if low and size(best) <= tokens:
             return best
     return min(turn, best, key=size)
 
 
-def kept(turn: Turn, steps: Sequence[Reply | Call], ends: int, most: int) -> Turn:
+def keep_ends(turn: Turn, steps: Sequence[Reply | Call], ends: int, most: int) -> Turn:
     """The turn with so many steps at each end and all errors, each text of at most so many characters."""
     inside = range(ends, len(steps) - ends)
-    stays = [step for n, step in enumerate(steps) if n not in inside or is_error(step)]
-    out = [step for n, step in enumerate(steps) if n in inside and not is_error(step)]
-    replies = [clipped(step, most) for step in stays if isinstance(step, Reply)]
+    stays = [step for n, step in enumerate(steps) if n not in inside or has_gone_wrong(step)]
+    out = [step for n, step in enumerate(steps) if n in inside and not has_gone_wrong(step)]
+    replies = [clip_reply(step, most) for step in stays if isinstance(step, Reply)]
     if out:
         calls = sum(isinstance(step, Call) for step in out)
         replies.append(Reply(at=out[0].at, text=GAP.format(calls, len(out) - calls)))
     return replace(
         turn,
-        prompt=turn.prompt and replace(turn.prompt, text=halves(turn.prompt.text, 2 * most)),
+        prompt=turn.prompt and replace(turn.prompt, text=clip_halves(turn.prompt.text, 2 * most)),
         replies=tuple(sorted(replies, key=lambda reply: reply.at)),
-        calls=tuple(shorter(step, most) for step in stays if isinstance(step, Call)),
+        calls=tuple(clip_call(step, most) for step in stays if isinstance(step, Call)),
     )
 
 
-def is_error(step: Reply | Call) -> bool:
-    """The call failed, was refused or stopped, or a check in it failed."""
+def has_gone_wrong(step: Reply | Call) -> bool:
+    """Whether a call failed, was refused or stopped, or a check in it failed."""
     if isinstance(step, Reply):
         return False
     return step.status in FAILED or any(run.outcome == "failed" for run in step.runs)
 
 
-def clipped(reply: Reply, most: int) -> Reply:
-    return replace(reply, text=halves(reply.text, most))
+def clip_reply(reply: Reply, most: int) -> Reply:
+    return replace(reply, text=clip_halves(reply.text, most))
 
 
-def shorter(call: Call, most: int) -> Call:
+def clip_call(call: Call, most: int) -> Call:
     """The call with less of its texts; an error keeps the line that names it."""
-    output = halves(call.output, most)
-    if is_error(call) and (line := telling_line(call)) not in output:
+    output = clip_halves(call.output, most)
+    if has_gone_wrong(call) and (line := find_telling_line(call)) not in output:
         output = f"{line}\n{output}"
-    return replace(call, command=halves(call.command, most), target=halves(call.target, most), output=output)
+    return replace(call, command=clip_halves(call.command, most), target=clip_halves(call.target, most), output=output)
 
 
-def halves(text: str, most: int) -> str:
-    return clip(text, most // 2, most // 2)
+def clip_halves(text: str, most: int) -> str:
+    return clip_text(text, most // 2, most // 2)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from assay.sessions import speech, text
 from assay.sessions.calls import LANDING
-from assay.sessions.text import beginning
+from assay.sessions.text import take_beginning
 from assay.types import Call, Turn
 
 EndingKind = Literal[
@@ -23,7 +23,7 @@ EndingKind = Literal[
     "announces_more",  # the last words say what comes next, and it never came
     "nothing",  # nobody asked for anything
 ]
-BROKEN: frozenset[EndingKind] = frozenset(
+BROKEN_ENDINGS: frozenset[EndingKind] = frozenset(
     {"unanswered", "api_error", "interrupted", "rejected", "pending", "mid_work", "announces_more"}
 )
 
@@ -46,33 +46,33 @@ class Ending(Struct, frozen=True):
     quote: str
 
 
-def ending(turns: Sequence[Turn]) -> Ending:
+def find_ending(turns: Sequence[Turn]) -> Ending:
     """How these turns end; a thank-you or a prompt that only says goodbye needs no answer."""
-    number = last_asked(turns)
+    number = find_last_asked(turns)
     while number > 1 and is_goodbye(turns[number - 1]):
-        number = last_asked(turns[: number - 1])
+        number = find_last_asked(turns[: number - 1])
     if not number:
         return Ending("nothing", 0, "")
     turn = turns[number - 1]
-    kind = kind_of(turn)
-    return Ending(kind, number, quote_of(turn, kind))
+    kind = find_ending_kind(turn)
+    return Ending(kind, number, quote_ending(turn, kind))
 
 
-def last_asked(turns: Sequence[Turn]) -> int:
+def find_last_asked(turns: Sequence[Turn]) -> int:
     """Number of the last turn that a person began, or of the last one at all; 0 where there is none."""
     asked = [n for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"]
     return asked[-1] if asked else len(turns)
 
 
 def is_goodbye(turn: Turn) -> bool:
-    """Only thanks or agreement that nobody answered: nothing is left to do."""
-    if turn.prompt is None or kind_of(turn) != "unanswered":
+    """Whether a turn is only thanks or agreement that nobody answered: nothing is left to do."""
+    if turn.prompt is None or find_ending_kind(turn) != "unanswered":
         return False
     said = speech.parse_utterance(turn.prompt.text)
     return said.words <= 8 and bool(said.first("accepts")) and not said.first("complains", "frustrated", "chores")
 
 
-def kind_of(turn: Turn) -> EndingKind:
+def find_ending_kind(turn: Turn) -> EndingKind:
     calls = [call for call in turn.calls if not call.by]
     replies = [reply for reply in turn.replies if reply.text.strip()]
     said_at = replies[-1].at if replies else ""
@@ -87,12 +87,12 @@ def kind_of(turn: Turn) -> EndingKind:
     if not replies and not calls:
         return "unanswered"
     if calls and calls[-1].at >= said_at:
-        return after_call(calls[-1])
-    return "announces_more" if announces_more(replies[-1].text) else "answered"
+        return judge_last_call(calls[-1])
+    return "announces_more" if is_announcing_more(replies[-1].text) else "answered"
 
 
-def after_call(call: Call) -> EndingKind:
-    """What a turn that stops after a call stops with."""
+def judge_last_call(call: Call) -> EndingKind:
+    """How a turn ends that stops after this call."""
     if call.kind in ("ask", "plan") and call.status in ("open", "rejected", "interrupted", "error"):
         return "pending" if call.status == "open" else "rejected"
     if call.status in ("rejected", "denied"):
@@ -104,8 +104,8 @@ def after_call(call: Call) -> EndingKind:
     return "mid_work"
 
 
-def announces_more(text: str) -> bool:
-    """The last sentence opens with what the agent is about to do, or the text breaks off at a colon."""
+def is_announcing_more(text: str) -> bool:
+    """Whether the last sentence opens with what the agent is about to do, or the text breaks off at a colon."""
     flat = text.rstrip()
     if flat.endswith((":", "：")):
         return True
@@ -117,21 +117,21 @@ def announces_more(text: str) -> bool:
     return opens and not said.first("agent.asks_back", "agent.done")
 
 
-def quote_of(turn: Turn, kind: EndingKind) -> str:
+def quote_ending(turn: Turn, kind: EndingKind) -> str:
     """Words of the turn that show the ending."""
     prompt = turn.prompt.text if turn.prompt else ""
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     calls = [call for call in turn.calls if not call.by]
     if kind in ("answered", "announces_more", "api_error") and replies:
-        return tail(replies[-1]) if kind != "api_error" else beginning(replies[-1].strip(), LAST_WORDS)
+        return quote_tail(replies[-1]) if kind != "api_error" else take_beginning(replies[-1].strip(), LAST_WORDS)
     if kind in ("mid_work", "rejected", "pending", "landed", "interrupted") and calls:
         said = calls[-1].command or calls[-1].target
-        return beginning(said.strip(), LAST_WORDS) or beginning(prompt.strip(), LAST_WORDS)
-    return beginning(prompt.strip(), LAST_WORDS)
+        return take_beginning(said.strip(), LAST_WORDS) or take_beginning(prompt.strip(), LAST_WORDS)
+    return take_beginning(prompt.strip(), LAST_WORDS)
 
 
-def tail(said: str) -> str:
-    """The last sentence or two, whole lines."""
-    last = text.ending(said.strip(), LAST_WORDS)
+def quote_tail(said: str) -> str:
+    """The last sentence or two of a text, whole lines."""
+    last = text.take_ending(said.strip(), LAST_WORDS)
     parts = [part for part in SENTENCES.split(last) if any(char.isalnum() for char in part)]
     return parts[-1].strip() if parts else ""

@@ -24,7 +24,7 @@ FailureKind = Literal["unresolved_error", "frustration", "scope_abandoned", "ite
 EvidenceKind = Literal["explicit", "silent", "failure"]
 JudgeStatus = Literal["ok", "no_goal", "ungraded", "opted_out", "trivial"]
 ReworkState = Literal["yes", "no", "open", "unknown", "not_judged"]
-Correction = Literal["split", "merge", "rename"]
+CorrectionKind = Literal["split", "merge", "rename"]
 
 
 class Gap(Value, frozen=True):
@@ -55,7 +55,7 @@ class Join(Row, frozen=True):
     evidence: str
 
 
-class Entry(Row, frozen=True):
+class LedgerLine(Row, frozen=True):
     """A line of the ledger: a boundary, a join, or a commit after which the work went on."""
 
     at: str
@@ -69,7 +69,7 @@ class Entry(Row, frozen=True):
     evidence: str
 
 
-class Written(Value, frozen=True):
+class FileLines(Value, frozen=True):
     """Lines of one file, as hashes in the order in which they were written or removed."""
 
     path: str
@@ -96,11 +96,11 @@ class Segment(Value, frozen=True):
     """Stream whose accepted plan opened this one."""
     cleared_at: str = ""
     """When /clear was given, for a stream that begins with it."""
-    went_on: tuple[Entry, ...] = ()
+    went_on: tuple[LedgerLine, ...] = ()
     """Commits inside after which the work went on."""
-    written: tuple[Written, ...] = ()
-    """Lines that it added and left; see `sessions.linebook`."""
-    removed: tuple[Written, ...] = ()
+    written: tuple[FileLines, ...] = ()
+    """Lines that it added and left; see `sessions.written_lines`."""
+    removed: tuple[FileLines, ...] = ()
     """Lines that it removed and had not added."""
     commits: tuple[str, ...] = ()
     """Ids of the commits made in it, in order, each once."""
@@ -163,7 +163,7 @@ class OutcomeJudgement(Row, frozen=True):
     ungraded: str = ""
 
 
-class Reworked(Row, frozen=True):
+class ReworkResult(Row, frozen=True):
     """What became of a session's lines; `yes`: they were later replaced."""
 
     state: ReworkState
@@ -225,13 +225,13 @@ class Session(Row, frozen=True):
     tenant: str | None = None
 
 
-class Corrected(Value, frozen=True):
+class PersonCorrection(Value, frozen=True):
     """A person's correction of the ledger; it wins over every later run.
 
     `turn` is the id of the turn it is about: the first of what is split off, merged or renamed.
     """
 
-    kind: Correction
+    kind: CorrectionKind
     turn: str
     into: str = ""
     """For a merge: id of a turn of the session it goes on."""

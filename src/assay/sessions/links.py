@@ -5,16 +5,17 @@ not matter. What people merged is put together last, so it moves nothing else. E
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.clock import parse_time
 from assay.config import Boundaries
 from assay.sessions.boundaries import SPLIT
-from assay.sessions.paths import in_short
-from assay.types import Corrected, Entry, Join, JoinSignal, Segment, Value
+from assay.sessions.paths import format_paths
+from assay.types import Join, JoinSignal, LedgerLine, PersonCorrection, Segment, Value
 
 MINUTE = timedelta(minutes=1)
 AT_ONCE = timedelta(0)
@@ -23,14 +24,14 @@ Vendor = tuple[str, str]
 """Agent and stream."""
 
 
-class Linked(Value, frozen=True):
+class LinkedSession(Value, frozen=True):
     """A session: its segments in order of time, and why those after the first belong to it."""
 
     segments: tuple[Segment, ...]
     joins: tuple[Join, ...] = ()
 
 
-class Group(Struct, eq=False):
+class SegmentGroup(Struct, eq=False):
     """A session that is still growing."""
 
     segments: list[Segment]
@@ -46,15 +47,15 @@ class Group(Struct, eq=False):
         """Whether it is an agent's, and was last active before a time."""
         return self.closed is not None and self.closed <= at and any(one == agent for one, _ in self.ended)
 
-    def closed_before(self, segment: Segment, began: datetime) -> datetime:
+    def find_closing(self, segment: Segment, began: datetime) -> datetime:
         """When it was last active; in the segment's own stream, at the latest when the segment began."""
-        here = vendor(segment)
+        here = to_vendor(segment)
         if self.closed and here not in self.ended:
             return self.closed
         return max(min(at, began) if stream == here else at for stream, at in self.ended.items())
 
 
-class Wishes(Struct, frozen=True):
+class PersonWishes(Struct, frozen=True):
     """What people want: segments that begin a session for good, and what is merged."""
 
     held: frozenset[str]
@@ -63,44 +64,48 @@ class Wishes(Struct, frozen=True):
     merges: tuple[tuple[str, str], ...]
 
 
-def link(segments: Iterable[Segment], corrections: Sequence[Corrected], rules: Boundaries) -> list[Linked]:
-    """The sessions, in order of time."""
-    ordered = sorted(segments, key=order)
-    wishes = wished(ordered, corrections)
-    linker = Linker(rules)
+def link_segments(
+    segments: Iterable[Segment], corrections: Sequence[PersonCorrection], rules: Boundaries
+) -> list[LinkedSession]:
+    """The sessions that segments make, in order of time."""
+    ordered = sorted(segments, key=rank_segment)
+    wishes = collect_wishes(ordered, corrections)
+    linker = SegmentLinker(rules)
     for segment in ordered:
-        linker.place(segment, wishes)
+        linker.place_segment(segment, wishes)
     for one, other in wishes.merges:
-        linker.put_together(linker.of[one], linker.of[other], "person", 1.0, "a person merged the two")
-    groups = sorted((one for one in linker.groups if one.segments), key=lambda one: order(one.segments[0]))
-    return [finished(group) for group in groups]
+        linker.merge_groups(linker.of[one], linker.of[other], "person", 1.0, "a person merged the two")
+    groups = sorted((one for one in linker.groups if one.segments), key=lambda one: rank_segment(one.segments[0]))
+    return [build_session(group) for group in groups]
 
 
-def finished(group: Group) -> Linked:
+def build_session(group: SegmentGroup) -> LinkedSession:
     """The session, its segments and joins in order of time."""
-    segments = sorted(group.segments, key=order)
+    segments = sorted(group.segments, key=rank_segment)
     place = {segment.id: n for n, segment in enumerate(segments)}
     joins = sorted(group.joins, key=lambda join: place[join.id])
-    return Linked(segments=tuple(segments), joins=tuple(joins))
+    return LinkedSession(segments=tuple(segments), joins=tuple(joins))
 
 
-def ledger(linked: Iterable[Linked]) -> list[Entry]:
+def build_ledger(linked: Iterable[LinkedSession]) -> list[LedgerLine]:
     """Every boundary, every join and every commit after which the work went on, in order of time."""
-    found: list[Entry] = []
+    found: list[LedgerLine] = []
     for session in linked:
         name = session.segments[0].id
         by_id = {segment.id: segment for segment in session.segments}
         for segment in session.segments:
-            found.append(entry(segment, segment.id, "began"))
+            found.append(build_entry(segment, segment.id, "began"))
             found += [replace(one, session=name) for one in segment.went_on]
-        found += [entry(by_id[join.id], name, "joined", join) for join in session.joins]
+        found += [build_entry(by_id[join.id], name, "joined", join) for join in session.joins]
     return sorted(found, key=lambda one: (one.at, one.session, one.effect, one.stream, one.evidence))
 
 
-def entry(segment: Segment, session: str, effect: Literal["began", "joined"], join: Join | None = None) -> Entry:
+def build_entry(
+    segment: Segment, session: str, effect: Literal["began", "joined"], join: Join | None = None
+) -> LedgerLine:
     """The line of the ledger about the beginning of a segment."""
     why = join or segment.boundary
-    return Entry(
+    return LedgerLine(
         at=segment.began_at,
         agent=segment.agent,
         stream=segment.stream,
@@ -112,7 +117,7 @@ def entry(segment: Segment, session: str, effect: Literal["began", "joined"], jo
     )
 
 
-def wished(ordered: Sequence[Segment], corrections: Sequence[Corrected]) -> Wishes:
+def collect_wishes(ordered: Sequence[Segment], corrections: Sequence[PersonCorrection]) -> PersonWishes:
     """What holds of the corrections, a later one over an earlier; one about an unknown turn says nothing."""
     place = {segment.id: n for n, segment in reversed(list(enumerate(ordered)))}
     held = {segment.id for segment in ordered if segment.boundary.signal == "person"}
@@ -130,75 +135,75 @@ def wished(ordered: Sequence[Segment], corrections: Sequence[Corrected]) -> Wish
             if one.turn in held:
                 split_before.add(one.turn)
                 held.discard(one.turn)
-    return Wishes(held=frozenset(held), moved=frozenset(into), merges=tuple(into.items()))
+    return PersonWishes(held=frozenset(held), moved=frozenset(into), merges=tuple(into.items()))
 
 
-class Linker:
+class SegmentLinker:
     """Puts segments together, one after the other."""
 
     def __init__(self, rules: Boundaries) -> None:
         self.rules = rules
-        self.groups: list[Group] = []
-        self.of: dict[str, Group] = {}
+        self.groups: list[SegmentGroup] = []
+        self.of: dict[str, SegmentGroup] = {}
         """By segment id."""
         self.last: dict[Vendor, Segment] = {}
         """The last segment of each stream."""
-        self.awake: dict[str, list[Group]] = {}
+        self.awake: dict[str, list[SegmentGroup]] = {}
         """By project, sessions that the next segment may still go on with."""
-        self.asleep: dict[str, list[Group]] = {}
+        self.asleep: dict[str, list[SegmentGroup]] = {}
         """By project, those that closed too long ago, unless /clear comes next; who closed last is last."""
 
-    def place(self, segment: Segment, wishes: Wishes) -> None:
+    def place_segment(self, segment: Segment, wishes: PersonWishes) -> None:
         """Put a segment where it belongs; all that began before it have their place."""
         is_held = segment.id in wishes.held
         if is_held and segment.boundary.signal != "person":
             segment = replace(segment, boundary=SPLIT)
-        ended = moment(segment.ended_at)
-        by_stream = {vendor(segment): ended} if ended else {}
-        group = Group(segments=[segment], files=set(segment.files), ended=by_stream, closed=ended)
+        ended = parse_time(segment.ended_at)
+        by_stream = {to_vendor(segment): ended} if ended else {}
+        group = SegmentGroup(segments=[segment], files=set(segment.files), ended=by_stream, closed=ended)
         self.groups.append(group)
         self.of[segment.id] = group
         if not is_held and segment.id not in wishes.moved:
-            group = self.by_plan(segment, group) or self.by_files(segment, group) or group
-        self.wake(group, segment.project)
-        known = self.last.get(vendor(segment))
+            group = self.join_by_plan(segment, group) or self.join_by_files(segment, group) or group
+        self.wake_group(group, segment.project)
+        known = self.last.get(to_vendor(segment))
         if known is None or segment.first >= known.first:
-            self.last[vendor(segment)] = segment
+            self.last[to_vendor(segment)] = segment
 
-    def by_plan(self, segment: Segment, group: Group) -> Group | None:
+    def join_by_plan(self, segment: Segment, group: SegmentGroup) -> SegmentGroup | None:
         """With the session in which the plan was made that opened this conversation."""
         before = self.last.get((segment.agent, segment.continues)) if segment.continues else None
         if before is None or before.stream == segment.stream:
             return None
         evidence = f"an accepted plan of {segment.continues[:LONGEST_ID]} opened this conversation"
-        return self.put_together(self.of[before.id], group, "plan", 1.0, evidence)
+        return self.merge_groups(self.of[before.id], group, "plan", 1.0, evidence)
 
-    def by_files(self, segment: Segment, group: Group) -> Group | None:
+    def join_by_files(self, segment: Segment, group: SegmentGroup) -> SegmentGroup | None:
         """With the session that closed shortly before, on the same files: of several, the one that closed last."""
-        began = moment(segment.began_at)
+        began = parse_time(segment.began_at)
         if began is None or not segment.files or not segment.project:
             return None
-        self.put_to_sleep(segment.project, began)
-        closed = [(other.closed_before(segment, began), other, "") for other in self.awake[segment.project]]
-        if cleared := self.cleared(segment, began):
+        self.retire_groups(segment.project, began)
+        closed = [(other.find_closing(segment, began), other, "") for other in self.awake[segment.project]]
+        if cleared := self.find_cleared(segment, began):
             closed = [one for one in closed if one[1] is not cleared[1]] + [cleared]
         fitting = [one for one in closed if self.is_near(one[0], began) and self.is_same_work(one[1], segment)]
         if not fitting:
             return None
         at, other, what = min(fitting, key=lambda one: (began - one[0], one[1].segments[0].id))
-        evidence = f"began {span(began - at)} after{what}, {shared(other.files, segment.files)}"
-        return self.put_together(other, group, "merge", overlap(other.files, segment.files), evidence)
+        evidence = f"began {format_span(began - at)} after{what}, {describe_shared_files(other.files, segment.files)}"
+        return self.merge_groups(other, group, "merge", measure_file_overlap(other.files, segment.files), evidence)
 
     def is_near(self, closed: datetime, began: datetime) -> bool:
         """Whether something began soon enough after something closed, and not before."""
         return began - closed >= AT_ONCE and (began - closed) / MINUTE <= self.rules.merge_minutes
 
-    def is_same_work(self, group: Group, segment: Segment) -> bool:
-        return bool(group.files) and overlap(group.files, segment.files) >= self.rules.merge_overlap
+    def is_same_work(self, group: SegmentGroup, segment: Segment) -> bool:
+        return bool(group.files) and measure_file_overlap(group.files, segment.files) >= self.rules.merge_overlap
 
-    def cleared(self, segment: Segment, began: datetime) -> tuple[datetime, Group, str] | None:
+    def find_cleared(self, segment: Segment, began: datetime) -> tuple[datetime, SegmentGroup, str] | None:
         """The session that /clear closed: the agent's last in this project, however long it had been silent."""
-        at = moment(segment.cleared_at)
+        at = parse_time(segment.cleared_at)
         if at is None or at > began:
             return None
         awake = [one for one in self.awake[segment.project] if one.is_over(segment.agent, at)]
@@ -207,13 +212,13 @@ class Linker:
         asleep = (one for one in reversed(self.asleep[segment.project]) if one.is_over(segment.agent, at))
         return next(((at, one, " /clear") for one in asleep), None)
 
-    def wake(self, group: Group, project: str) -> None:
+    def wake_group(self, group: SegmentGroup, project: str) -> None:
         """Let the next segments of a project see a session."""
         awake = self.awake.setdefault(project, [])
         if project and group not in awake:
             awake.append(group)
 
-    def put_to_sleep(self, project: str, began: datetime) -> None:
+    def retire_groups(self, project: str, began: datetime) -> None:
         """Leave out the sessions that closed too long ago for anything that begins from now on."""
         known = [(closed, one) for one in self.awake.get(project, ()) if (closed := one.closed)]
         tired = [(closed, one) for closed, one in known if closed < began and not self.is_near(closed, began)]
@@ -221,11 +226,13 @@ class Linker:
         tired.sort(key=lambda one: (one[0], one[1].segments[0].id))
         self.asleep.setdefault(project, []).extend(one for _, one in tired)
 
-    def put_together(self, one: Group, other: Group, signal: JoinSignal, confidence: float, evidence: str) -> Group:
+    def merge_groups(
+        self, one: SegmentGroup, other: SegmentGroup, signal: JoinSignal, confidence: float, evidence: str
+    ) -> SegmentGroup:
         """Two sessions as one, which goes on where the later of them had begun."""
         if one is other:
             return one
-        first, second = sorted((one, other), key=lambda group: order(group.segments[0]))
+        first, second = sorted((one, other), key=lambda group: rank_segment(group.segments[0]))
         join = Join(id=second.segments[0].id, signal=signal, confidence=confidence, evidence=evidence)
         first.joins += [join, *second.joins]
         first.segments += second.segments
@@ -235,42 +242,33 @@ class Linker:
             first.closed = max(at, first.closed or at)
         for segment in second.segments:
             self.of[segment.id] = first
-            self.wake(first, segment.project)
+            self.wake_group(first, segment.project)
         second.segments, second.ended, second.closed = [], {}, None
         return first
 
 
-def order(segment: Segment) -> tuple[str, str, str, str, int]:
+def rank_segment(segment: Segment) -> tuple[str, str, str, str, int]:
     return segment.began_at, segment.agent, segment.id, segment.stream, segment.first
 
 
-def vendor(segment: Segment) -> Vendor:
+def to_vendor(segment: Segment) -> Vendor:
     return segment.agent, segment.stream
 
 
-def moment(text: str) -> datetime | None:
-    """A record's time, or `None` for what is no time."""
-    try:
-        at = datetime.fromisoformat(text) if text else None
-    except ValueError:
-        return None
-    return at.replace(tzinfo=UTC) if at and at.tzinfo is None else at
-
-
-def overlap(files: set[str], others: Sequence[str]) -> float:
+def measure_file_overlap(files: set[str], others: Sequence[str]) -> float:
     """Files in both, as a share of the smaller set."""
     return len(files.intersection(others)) / min(len(files), len(others))
 
 
-def shared(files: set[str], others: Sequence[str]) -> str:
+def describe_shared_files(files: set[str], others: Sequence[str]) -> str:
     """Which files are in both, for people."""
     both = sorted(files.intersection(others))
     fewer = min(len(files), len(others))
     are = "is" if len(both) == 1 else "are"
-    return f"{len(both)} of {fewer} {'file' if fewer == 1 else 'files'} {are} the same: {in_short(both)}"
+    return f"{len(both)} of {fewer} {'file' if fewer == 1 else 'files'} {are} the same: {format_paths(both)}"
 
 
-def span(time: timedelta) -> str:
-    """How long, for people."""
+def format_span(time: timedelta) -> str:
+    """How long a time is, for people."""
     seconds = int(time.total_seconds())
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60} min"
