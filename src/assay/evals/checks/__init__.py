@@ -70,7 +70,7 @@ class CommandResult(Row, frozen=True):
 
 
 class CheckContext(Struct, frozen=True, kw_only=True):
-    """A trial after its agent has left."""
+    """What a check sees of a trial after its agent has left."""
 
     workspace: Path
     """A clean copy of what the agent left."""
@@ -88,7 +88,7 @@ class CheckContext(Struct, frozen=True, kw_only=True):
 
 
 class CheckKind(Protocol):
-    """What a module in the room offers."""
+    """What each module in this room offers."""
 
     Spec: type[Spec]
 
@@ -148,7 +148,7 @@ def parse_check(table: dict[str, object], number: int, where: str) -> TaskCheck:
 
 
 def find_steering_files(before: Listing, after: Listing) -> list[str]:
-    """What was not there at the start and steers programs."""
+    """Files that an agent added and that steer programs."""
     new = [path for path in after if path not in before]
     return [path for path in new if is_setting(path) or is_shadow(path, is_link=after[path].startswith("link:"))]
 
@@ -167,12 +167,12 @@ def is_shadow(path: str, *, is_link: bool = False) -> bool:
 
 
 def is_named(path: str, names: Iterable[str]) -> bool:
-    """Whether a file is called so, wherever it lies."""
+    """Whether a file has one of these names, wherever it lies."""
     return any(fnmatchcase(path.rpartition("/")[2], name) or path == name for name in names)
 
 
 def describe_aside(aside: Sequence[str]) -> str:
-    """What was set aside, for whoever wonders why a check fails."""
+    """Which files were set aside, for whoever wonders why a check fails."""
     if not aside:
         return ""
     more = f" and {len(aside) - SHOWN} more" if len(aside) > SHOWN else ""

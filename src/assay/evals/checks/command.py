@@ -43,7 +43,7 @@ def check(spec: Spec, context: checks.CheckContext) -> checks.Finding:
 
 
 def explain_caution(spec: Spec) -> str:
-    """What a person who reads the task should know of it."""
+    """What a person who reads the task should know of this check."""
     return UNPROVEN.format(find_loader(spec.run)) if not spec.proof and find_loader(spec.run) else ""
 
 

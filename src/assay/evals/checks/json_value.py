@@ -46,7 +46,7 @@ def find_inside(value: object, step: str) -> object:
 
 
 def is_same(one: object, other: object) -> bool:
-    """Equal, where `true` is not 1 and 2.0 is 2."""
+    """Whether two JSON values are equal, where `true` is not 1 and 2.0 is 2."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):

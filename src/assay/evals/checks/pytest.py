@@ -26,7 +26,7 @@ class Spec(checks.Spec, frozen=True):
 
 
 class TestCounts(Struct, frozen=True, kw_only=True):
-    """What `evals.tester` says at its end."""
+    """What `pytest_inside` says at its end."""
 
     missing: bool = False
     code: int = 1

@@ -47,65 +47,65 @@ def compare(
     chosen: Rule = rule or ("seed" if planned.repeats <= 1 else "tested")
     check_terms(chosen, planned, limits)
     ours, theirs = check_trials(baseline, "baseline", planned), check_trials(candidate, "candidate", planned)
-    asked = ComparisonTerms(rule=chosen, design=planned, limits=limits)
-    found = doubt_improvement(decide_verdict(asked, ours, theirs), asked, ours, theirs)
+    terms = ComparisonTerms(rule=chosen, design=planned, limits=limits)
+    result = doubt_improvement(decide_verdict(terms, ours, theirs), terms, ours, theirs)
     label = seed_rule.LABEL if chosen == "seed" else "sequential" if planned.is_sequential else "tested"
     evidence = Evidence(
         thresholds=limits,
         design=planned,
         trials=len(ours) + len(theirs),
         trials_sha256=hash_trials([*ours, *theirs]),
-        gaps=found.gaps,
+        gaps=result.gaps,
     )
-    return seal_comparison(build_comparison(found, chosen, label, evidence))
+    return seal_comparison(build_comparison(result, chosen, label, evidence))
 
 
-def decide_verdict(asked: ComparisonTerms, ours: Sequence[Trial], theirs: Sequence[Trial]) -> RuleResult:
+def decide_verdict(terms: ComparisonTerms, ours: Sequence[Trial], theirs: Sequence[Trial]) -> RuleResult:
     """What the chosen rule says of the trials of both arms."""
-    met = build_pairs(ours, theirs, asked.design)
-    if asked.rule == "seed":
-        return seed_rule.decide_verdict(met, asked.limits)
-    case = tested_rule.Case(pairs=met, baseline=ours, candidate=theirs, design=asked.design, limits=asked.limits)
+    pairs = build_pairs(ours, theirs, terms.design)
+    if terms.rule == "seed":
+        return seed_rule.decide_verdict(pairs, terms.limits)
+    case = tested_rule.Case(pairs=pairs, baseline=ours, candidate=theirs, design=terms.design, limits=terms.limits)
     return tested_rule.decide_verdict(case)
 
 
 def doubt_improvement(
-    found: RuleResult, asked: ComparisonTerms, ours: Sequence[Trial], theirs: Sequence[Trial]
+    result: RuleResult, terms: ComparisonTerms, ours: Sequence[Trial], theirs: Sequence[Trial]
 ) -> RuleResult:
-    """An improvement, if it is one however the lost attempts would have ended."""
+    """What a rule says, an improvement only if it is one however the lost attempts would have ended."""
     every = [*ours, *theirs]
-    if found.verdict != "improved" or not any(map(is_doubtful, every)):
-        return found
-    at_worst = decide_verdict(asked, assume_worst(ours, every), assume_worst(theirs, every))
+    if result.verdict != "improved" or not any(map(is_doubtful, every)):
+        return result
+    at_worst = decide_verdict(terms, assume_worst(ours, every), assume_worst(theirs, every))
     taken, unequal = describe_doubtful(ours, theirs), explain_unequal_losses(ours, theirs)
     if at_worst.verdict == "improved" and not unequal:
-        return replace(found, reasons=(*found.reasons, f"it holds with {taken}"))
+        return replace(result, reasons=(*result.reasons, f"it holds with {taken}"))
     why = [unequal] if unequal else [f"it is {at_worst.verdict} with {taken}"]
-    verdict: Verdict = "invalid" if asked.rule == "seed" else "inconclusive"
+    verdict: Verdict = "invalid" if terms.rule == "seed" else "inconclusive"
     return replace(
-        found,
+        result,
         verdict=verdict,
-        reasons=(*why, *found.reasons),
-        gaps=(*found.gaps, *(why if asked.rule == "seed" else ())),
+        reasons=(*why, *result.reasons),
+        gaps=(*result.gaps, *(why if terms.rule == "seed" else ())),
         wanted=() if unequal else at_worst.wanted,
     )
 
 
-def build_comparison(found: RuleResult, rule: Rule, label: str, evidence: Evidence) -> Comparison:
-    """A finding as a comparison; it promotes only what is improved, without a regression, a gap or a question left."""
-    is_clean = not (found.regressions or found.gaps or found.wanted)
+def build_comparison(result: RuleResult, rule: Rule, label: str, evidence: Evidence) -> Comparison:
+    """A rule's result as a comparison; it promotes what is improved without a regression, a gap or a question left."""
+    is_clean = not (result.regressions or result.gaps or result.wanted)
     return Comparison(
         rule=rule,
         label=label,
-        verdict=found.verdict,
-        promote=found.verdict == "improved" and is_clean,
-        net_gain=found.net_gain,
-        tasks=found.tasks,
-        regressions=found.regressions,
-        suspects=found.suspects,
-        wanted=found.wanted,
-        reasons=(*found.reasons, *describe_unusual(evidence.thresholds)),
-        statistics=found.statistics,
+        verdict=result.verdict,
+        promote=result.verdict == "improved" and is_clean,
+        net_gain=result.net_gain,
+        tasks=result.tasks,
+        regressions=result.regressions,
+        suspects=result.suspects,
+        wanted=result.wanted,
+        reasons=(*result.reasons, *describe_unusual(evidence.thresholds)),
+        statistics=result.statistics,
         evidence=evidence,
     )
 
@@ -162,7 +162,7 @@ def build_thresholds(chosen: Eval) -> Thresholds:
 
 
 def describe_unusual(limits: Thresholds) -> tuple[str, ...]:
-    """What is not as usual, in sentences."""
+    """Which thresholds are not the usual ones, in sentences."""
     usual, found = Thresholds(), []
     for name in Thresholds.__struct_fields__:
         now, before = getattr(limits, name), getattr(usual, name)
@@ -170,6 +170,10 @@ def describe_unusual(limits: Thresholds) -> tuple[str, ...]:
             way = "looser" if (now > before) == (name in LOOSER_ABOVE) else "stricter"
             found.append(f"{way} than usual: {name} {now}, not {before}")
     return tuple(found)
+
+
+# An agent may lose the attempts that it would have failed. So a candidate's trial that is missing, or was tried again,
+# counts as failed and a baseline's as passed: what is improved even so is improved whoever lost attempts, and why.
 
 
 def is_doubtful(trial: Trial) -> bool:
@@ -208,7 +212,7 @@ def impute_trial(trial: Trial, beside: Sequence[Trial]) -> Trial:
 
 
 def pick_extreme_cost(costs: Sequence[Cost], *, is_least: bool) -> Cost:
-    """The least, or the most, of each metric."""
+    """A cost of the least, or the most, that several costs have of each metric."""
     found = {}
     for name in METRICS:
         known = [value for one in costs if (value := getattr(one, name)) is not None]
@@ -232,6 +236,6 @@ def explain_unequal_losses(baseline: Sequence[Trial], candidate: Sequence[Trial]
 
 
 def describe_doubtful(baseline: Sequence[Trial], candidate: Sequence[Trial]) -> str:
-    """How many trials are in doubt."""
+    """How many trials of either arm are in doubt, in words."""
     counts = [sum(map(is_doubtful, side)) for side in (baseline, candidate)]
     return f"trials whose attempts were lost at their worst: baseline {counts[0]} passed, candidate {counts[1]} failed"

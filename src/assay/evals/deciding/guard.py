@@ -66,7 +66,7 @@ def list_fresh_trials(trials: Sequence[Trial], task: str) -> list[Trial]:
 
 
 def score_each(trials: Sequence[Trial]) -> list[float]:
-    """Of the checks, how many passed in each trial."""
+    """The share of checks that passed, for each trial."""
     return list(map(score_checks, trials))
 
 

@@ -63,7 +63,7 @@ def check_trials(trials: Sequence[Trial], arm: Arm, design: Design) -> tuple[Tri
 
 
 def build_pair(task: str, baseline: Sequence[Trial], candidate: Sequence[Trial]) -> Pair:
-    """The trials of one task that may meet."""
+    """The trials of one task that may be compared, or why there are none."""
     ours, theirs = ([trial for trial in side if is_usable(trial)] for side in (baseline, candidate))
     if not candidate and baseline:
         return Pair(task=task, left_out="the candidate has no trial of it", kind="dropped_task")

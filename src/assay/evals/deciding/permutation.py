@@ -79,7 +79,7 @@ def average_gain(baseline: Sequence[Sequence[float]], candidate: Sequence[Sequen
 
 
 def average(values: Sequence[float]) -> float:
-    """The mean, the same in whatever order."""
+    """The mean of some values, the same in whatever order."""
     return fsum(values) / len(values)
 
 

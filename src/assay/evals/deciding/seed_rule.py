@@ -17,7 +17,7 @@ NEVER_ZERO = ("tokens", "steps", "wall_s")
 
 
 def decide_verdict(pairs: list[Pair], thresholds: Thresholds) -> RuleResult:
-    """The verdict of the published rule."""
+    """The verdict of rule `seed`, the published one."""
     rows = tuple(map(score_pair, pairs))
     regressions = tuple(
         one for pair, row in zip(pairs, rows, strict=True) for one in find_regressions(pair, row, thresholds)

@@ -20,7 +20,7 @@ SHAPE = 0.25
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What was seen after so many repeats."""
+    """What the trials say after so many repeats."""
 
     number: int
     scored: ArmScores

@@ -42,7 +42,7 @@ STARTED_ANEW = "attempt {} on this baseline: p must be at most {:.4f}"
 
 
 class Case(Struct, frozen=True, kw_only=True):
-    """All that a verdict depends on."""
+    """The trials, design and thresholds that a verdict depends on."""
 
     pairs: list[Pair]
     baseline: Sequence[Trial]
@@ -72,7 +72,7 @@ class Strength(Struct, frozen=True, kw_only=True):
 
 
 def decide_verdict(case: Case) -> RuleResult:
-    """The verdict of the test, or why there is none."""
+    """The verdict of rule `tested`, or why there is none yet."""
     rounds = count_rounds(case) if case.design.is_sequential else 0
     planned = rounds * sequential.PER_LOOK if case.design.is_sequential else case.design.repeats
     pairs = sequential.cut_pairs(case.pairs, planned) if case.design.is_sequential else case.pairs
@@ -122,7 +122,7 @@ def share_missing(pairs: Sequence[Pair], planned: int) -> tuple[float, float]:
 
 
 def build_statistics(case: Case, seen: ArmScores, planned: int) -> Statistics:
-    """What can be said without a test."""
+    """The statistics that can be given without a test."""
     lost = share_missing(case.pairs, planned)
     statistics = Statistics(
         tasks=len(seen.baseline),
@@ -192,7 +192,7 @@ def take_looks(case: Case, rounds: int) -> Strength:
 
 
 def list_shortfalls(strength: Strength, limits: Thresholds) -> list[str]:
-    """What is wanting for `superior`; nothing, when it is."""
+    """What keeps a candidate from being superior; nothing, when it is."""
     seen, short = strength.scored, []
     if not strength.is_better:
         short.append("the gain may be luck")
@@ -209,7 +209,7 @@ def list_shortfalls(strength: Strength, limits: Thresholds) -> list[str]:
 
 
 def weigh_strength(case: Case, strength: Strength) -> RuleResult:
-    """The verdict, given how sure the difference is."""
+    """The verdict that follows from how sure the difference is."""
     short = list_shortfalls(strength, case.limits)
     if not short:
         return guard_candidate(case, strength)

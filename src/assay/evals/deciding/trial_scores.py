@@ -28,7 +28,7 @@ Scores = tuple[tuple[float, ...], ...]
 
 
 class ArmScores(Struct, frozen=True, kw_only=True):
-    """All trials that count, as numbers; with cost, and without."""
+    """The trials of both arms that count, as scores, with cost and without."""
 
     baseline: Scores
     candidate: Scores
@@ -61,7 +61,7 @@ class ArmScores(Struct, frozen=True, kw_only=True):
 
     @property
     def repeats(self) -> int:
-        """Of the task and side with the fewest."""
+        """Repeats of the task and side that has the fewest."""
         return min(map(len, self.baseline + self.candidate), default=0)
 
     @property
@@ -93,7 +93,7 @@ def score_trials(trials: Sequence[Trial]) -> list[float]:
 
 
 def measure_variance(values: Sequence[float]) -> float:
-    """Of a sample; 0 for a single one."""
+    """The variance of a sample; 0 for a single value."""
     if len(values) < 2:
         return 0.0
     middle = average(values)
@@ -101,7 +101,7 @@ def measure_variance(values: Sequence[float]) -> float:
 
 
 def measure_error(baseline: Scores, candidate: Scores) -> float:
-    """Of the mean gain, for these tasks."""
+    """The standard error of the mean gain, for these tasks."""
     parts = (
         measure_variance(ours) / len(ours) + measure_variance(theirs) / len(theirs)
         for ours, theirs in zip(baseline, candidate, strict=True)

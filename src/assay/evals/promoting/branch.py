@@ -74,7 +74,7 @@ class PromotionRemote:
         return next((line.split()[0] for line in told if line.endswith(f"\trefs/heads/{branch}")), "")
 
     def fetch_branch(self, branch: str) -> str:
-        """Get a branch of the remote; its last commit."""
+        """Get a branch of the remote, and return its last commit."""
         self.ask_git("fetch", "-q", "--no-tags", "--depth=1", "--", self.url, f"refs/heads/{branch}")
         return self.ask_git("rev-parse", "--verify", "FETCH_HEAD^{commit}")
 

@@ -76,7 +76,7 @@ class SessionCommits(Struct, frozen=True, kw_only=True):
 
 
 class StartCommit(Struct, frozen=True, kw_only=True):
-    """The commit that a session found."""
+    """The commit at which a session began to work."""
 
     commit: str
     why: str
@@ -101,7 +101,7 @@ class FixCommit(Struct, frozen=True, kw_only=True):
 
 
 def mine_session(store: Store, config: Config, wish: MineRequest) -> MinedTask:
-    """Write a task's skeleton for a session that did not land."""
+    """Write a task for a session that did not land."""
     found = find_session(store, config, wish.session)
     check_minable(found.session, has_fix=bool(wish.fix))
     prompt = next((turn.prompt.text for turn in read_turns(store, config, found.session) if turn.prompt), "")
@@ -117,7 +117,7 @@ def mine_session(store: Store, config: Config, wish: MineRequest) -> MinedTask:
 
 
 def write_task(folder: Path, session: Session, prompt: str, start: StartCommit, fix: FixCommit | None) -> MinedTask:
-    """Write the folder, whole or not at all."""
+    """Write the folder of a task, whole or not at all."""
     text = render_task_file(session, prompt, start, fix)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".mining-", dir=folder.parent) as scratch:

@@ -53,7 +53,7 @@ class PromoteRequest(Row, frozen=True):
 
 
 class Promotion(Row, frozen=True):
-    """What was done, or would be."""
+    """What a promotion did, or would do."""
 
     state: PromotionState
     branch: str
@@ -173,7 +173,7 @@ def promote_candidate(request: PromoteRequest, body: Body) -> Promotion:
 
 
 def build_title(proof: Proof) -> str:
-    """One line of a commit and a pull request."""
+    """The title of a commit and its pull request."""
     gain = proof.comparison.net_gain
     if gain is None:
         raise PromotionRefused("the comparison tells no gain")
@@ -187,7 +187,7 @@ def format_config_name(proof: Proof) -> str:
 
 
 def pick_branch_name(proof: Proof) -> str:
-    """The same proof always finds the same branch."""
+    """The name of a branch; the same proof always finds the same one."""
     return f"assay/{format_config_name(proof)}-{hash_values(proof.comparison.evidence.seal)[:10]}"
 
 
@@ -217,7 +217,7 @@ def find_pull_request(gh: str, repository: Path, branch: str) -> PullRequest | N
 
 
 def create_pull_request(gh: str, repository: Path, wanted: PullRequestDraft) -> str:
-    """Open a pull request; its address."""
+    """Open a pull request, and return its address."""
     body = wanted.body if len(wanted.body) <= MOST_BODY else wanted.body[:MOST_BODY] + CUT
     words = ("--head", wanted.branch, "--base", wanted.base, "--title", wanted.title, "--body-file", "-")
     told = run_gh(gh, repository, "pr", "create", *words, given=body)

@@ -61,7 +61,7 @@ class Instruction(Row, frozen=True):
 
 
 class Runner(Protocol):
-    """What a module in the room offers."""
+    """What each module in this room offers."""
 
     PROGRAM: str
     """What must be on the search path; empty where the configuration says it."""
@@ -82,7 +82,7 @@ class Runner(Protocol):
         """
 
     def find_instructions(self, records: Iterable[Mapping[str, object]]) -> Iterable[Instruction]:
-        """Which instructions its transcript says it loaded."""
+        """Which instructions an agent's transcript says it loaded."""
 
 
 def find_runner(agent: str) -> Runner:

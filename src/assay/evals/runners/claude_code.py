@@ -68,7 +68,7 @@ def explain_trouble(left: runners.AgentOutput) -> str:
 
 
 def find_envelope(out: bytes) -> ResultEnvelope | None:
-    """The last thing it printed that is a result."""
+    """The last result that the agent printed."""
     for line in reversed(out.splitlines()):
         try:
             found = msgspec.json.decode(line, type=ResultEnvelope)

@@ -54,7 +54,7 @@ def explain_trouble(left: runners.AgentOutput) -> str:
 
 
 def read_events(out: bytes) -> Iterator[tuple[str, str]]:
-    """Kind and message of what it printed."""
+    """Kind and message of each event that the agent printed."""
     for line in out.splitlines():
         try:
             found = msgspec.json.decode(line)

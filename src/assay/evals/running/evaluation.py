@@ -121,7 +121,7 @@ def check_run(whole: RecordedRun) -> RecordedRun:
 
 
 def check_unaltered(altered: tuple[str, ...]) -> None:
-    """Nothing is said about trials that somebody changed."""
+    """Refuse to say anything about trials that somebody changed."""
     if altered:
         more = f" and {len(altered) - SHOWN} more" if len(altered) > SHOWN else ""
         raise InvalidRun(

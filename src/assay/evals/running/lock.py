@@ -84,7 +84,7 @@ def load_lock(run: Path) -> RunLock:
 
 
 def describe_differences(before: RunLock, now: RunLock) -> list[str]:
-    """What is not as it was, in words."""
+    """What changed between two locks, in words."""
     tasks = [name for name in sorted(before.tasks | now.tasks) if before.tasks.get(name) != now.tasks.get(name)]
     found = [f"tasks changed ({', '.join(tasks[:5])})"] if tasks else []
     for arm in sorted(before.arms | now.arms):

@@ -41,7 +41,7 @@ class BrokenTrial(Row, frozen=True):
 
 
 class RecordedRun(Row, frozen=True):
-    """A run as it lies on disk."""
+    """A run that has ended, as it lies on disk."""
 
     folder: Path
     lock: RunLock
@@ -77,12 +77,12 @@ class ReplayResult(Row, frozen=True):
 
 
 def write_result(run: Path, finished: RunEnd) -> None:
-    """Write down how a run ended."""
+    """Write `result.json`: how a run ended."""
     write_atomically(run / RESULT, msgspec.json.format(msgspec.json.encode(finished), indent=1))
 
 
 def write_comparison(run: Path, comparison: Comparison) -> None:
-    """Write down what came of it."""
+    """Write `comparison.json`: what came of a run."""
     write_atomically(run / COMPARISON, msgspec.json.format(msgspec.json.encode(comparison), indent=1))
 
 
@@ -181,7 +181,7 @@ def pin_decisions(decided: Decisions) -> dict[str, str]:
 
 
 def read_decisions(held: RunLock) -> Decisions:
-    """What a lock says was decided."""
+    """The decisions that a lock holds."""
     more = held.more
     try:
         design = Design(

@@ -45,7 +45,7 @@ def parse_attempt_number(attempt: Path) -> int:
 
 
 def make_attempt_folder(folder: Path) -> Path:
-    """A folder for one more attempt."""
+    """Make the folder of one more attempt at a trial."""
     number = parse_attempt_number(list_attempts(folder)[-1]) + 1 if list_attempts(folder) else 1
     made = folder / f"attempt-{number:02}"
     made.mkdir(parents=True, mode=0o700)

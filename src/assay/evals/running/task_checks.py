@@ -70,7 +70,7 @@ class ShellLine(Struct, frozen=True, kw_only=True):
 def run_checks(
     place: CheckPlace, left: Path, before: Listing, turns: tuple[Turn, ...] | None
 ) -> tuple[CheckResult, ...]:
-    """Every check of a task, on what an agent left."""
+    """Run every check of a task on what an agent left."""
     task = place.task
     clean = place.scratch / "clean"
     try:
@@ -177,7 +177,7 @@ def mount_writable(here: Path, inside: str) -> Mount:
 
 
 def read_tail(here: Path) -> str:
-    """The end of what a command said."""
+    """The end of what a command printed."""
     said = b""
     for name in ("out", "err"):
         if file := workspace.open_left_file(here, name):
@@ -188,7 +188,7 @@ def read_tail(here: Path) -> str:
 
 
 def read_reward(folder: Path) -> str:
-    """What the tests of a Harbor task wrote."""
+    """The reward that a Harbor task's tests wrote."""
     there = (workspace.read_left_file(folder, name, TAIL) for name in REWARDS)
     return next(filter(None, there), b"").decode("utf-8", "replace")
 
@@ -225,7 +225,7 @@ def list_problems(untouched: tuple[CheckResult, ...], solved: tuple[CheckResult,
 
 
 def check_untouched(task: Task, sandbox: Sandbox, scratch: Path, env: Env) -> tuple[CheckResult, ...]:
-    """The checks on a workspace as it begins."""
+    """Run the checks on a workspace as it begins."""
     fill_workspace(task, None, scratch / "workspace", scratch / "mirrors")
     return check_workspace(task, sandbox, scratch, hash_entries(scratch / "workspace"), env)
 
@@ -253,7 +253,7 @@ def check_solution(task: Task, sandbox: Sandbox, scratch: Path, env: Env) -> tup
 
 
 def run_solution(task: Task, sandbox: Sandbox, scratch: Path, argv: list[str], env: Env) -> str:
-    """Run a solution's script in the workspace; what went wrong."""
+    """Run a solution's script in the workspace, and say what went wrong."""
     inside = task.harbor.workdir if task.harbor else INSIDE
     (scratch / "tmp").mkdir()
     for name in ("workspace", "tmp"):

@@ -97,7 +97,7 @@ def collect_transcripts(scratch: Path, where: tuple[str, str], into: Path) -> Tr
 
 
 def copy_left_file(scratch: Path, path: str, target: Path, room: int) -> int | None:
-    """Copy a file where it fits; how large it is."""
+    """Copy a file that an agent left, where it fits, and return its size."""
     file = workspace.open_left_file(scratch, path)
     if file is None:
         return None

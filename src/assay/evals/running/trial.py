@@ -286,7 +286,7 @@ class Attempt:
     def write_files(
         self, before: Listing, checks: tuple[CheckResult, ...], found: tuple[LoadedFile, ...], ended: CommandEnd
     ) -> None:
-        """Write the trial's files, all but the last one."""
+        """Write all files of a trial but its record."""
         try:
             if ended.ended in OVER:
                 raise UnreadableWorkspace(ended.why)
@@ -315,7 +315,7 @@ class Attempt:
 
 
 def limit_instructions(told: Iterable[Instruction]) -> list[Instruction]:
-    """As many instructions as anybody could have read."""
+    """No more instructions than anybody could have read."""
     found, room = [], MOST_TOLD
     for one in told:
         room -= len(one.path) + len(one.text) + 1

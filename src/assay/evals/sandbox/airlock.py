@@ -35,7 +35,7 @@ JOIN_NEW_KEYRING = 1
 
 
 def call_system(name: str, *words: object) -> None:
-    """A call of the system, or an error with its name."""
+    """Call a function of the system; an error bears its name."""
     if getattr(libc, name)(*words) == -1:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

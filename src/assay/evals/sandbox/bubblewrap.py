@@ -41,7 +41,7 @@ STATUS_FD = 9
 
 
 class Sandbox(Row, frozen=True):
-    """What trials run in, and why not in something better."""
+    """The sandbox of this machine, and why not a better one."""
 
     kind: Literal["bubblewrap", "plain"]
     program: str = ""
@@ -55,7 +55,7 @@ class Sandbox(Row, frozen=True):
 
     @property
     def name(self) -> str:
-        """What is pinned: trials of one run are all held alike."""
+        """The name that a run pins, so that all of its trials are held alike."""
         return self.kind if self.is_shut else f"{self.kind}, open"
 
     @property
@@ -79,7 +79,7 @@ class Mount(Struct, frozen=True, kw_only=True):
 
 
 class SandboxView(Struct, frozen=True, kw_only=True):
-    """What a command gets to see."""
+    """The part of this machine that a command gets to see."""
 
     mounts: Sequence[Mount]
     cwd: str
@@ -121,7 +121,7 @@ def pick_sandbox(path: str | None = None) -> Sandbox:
 
 @cache
 def build_plain_sandbox(why: str) -> Sandbox:
-    """No sandbox; what is hidden is covered where that works."""
+    """A sandbox that holds little back: what is hidden is covered where that works."""
     best = Sandbox(kind="plain", why=why, has_users=True, is_shut=True)
     folder = make_scratch_home() / "tried"  # for good: whoever is killed here leaves nothing new behind
     folder.mkdir(exist_ok=True)
@@ -192,7 +192,7 @@ def list_user_flags(sandbox: Sandbox) -> list[str]:
 
 
 def build_plain_order(sandbox: Sandbox, room: SandboxView) -> dict[str, object]:
-    """What is taken from a command without a sandbox."""
+    """What the airlock takes from a command without a sandbox."""
     hidden = sorted({os.path.realpath(one) for one in room.hidden if one.is_dir()}) if sandbox.is_shut else []
     kept = sorted({os.path.realpath(one) for one in (*(mount.here for mount in room.mounts), *room.programs)})
     order: dict[str, object] = {"is_last": True, "users": "own" if sandbox.has_users else ""}
@@ -217,12 +217,12 @@ def list_parent_flags(inside: Path) -> Iterator[str]:
 
 
 def list_cover_flags(folder: str) -> tuple[str, ...]:
-    """An empty folder over another one, that nobody can fill."""
+    """Flags that put an empty folder, which nobody can fill, over another one."""
     return ("--size", EMPTY_BYTES, "--tmpfs", folder, "--remount-ro", folder)
 
 
 def list_system_flags() -> Iterator[str]:
-    """The system's own folders, without what nobody but root should read."""
+    """Flags that show the system's own folders, without what nobody but root should read."""
     for name in (*SYSTEM, *RESOLVER):
         path = Path(name)
         if path.is_symlink() and path.parent == Path("/"):

@@ -118,7 +118,7 @@ def build_proxied_command(argv: Sequence[str]) -> list[str]:
 
 
 def list_mounts(door: Path | None) -> list[Mount]:
-    """What must be seen inside for it."""
+    """What must be mounted inside for the proxy."""
     if door is None:
         return []
     return [Mount(here=door, inside=INSIDE), Mount(here=Path(proxy_inside.__file__), inside=SCRIPT)]

@@ -20,7 +20,7 @@ WAIT_S = 0.05
 
 
 def copy_stream(source: socket.socket, target: socket.socket) -> None:
-    """Hand on all that comes, then say that no more will."""
+    """Copy all that a socket receives to another one, then say that no more will come."""
     with contextlib.suppress(OSError):
         while got := source.recv(BLOCK):
             target.sendall(got)

@@ -40,7 +40,7 @@ MEMORY_ONLY = ("/memfd:", "/dev/zero", "/SYSV", "/[")
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every orphan below."""
+    """Become the parent of every orphan below this process."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
@@ -99,7 +99,7 @@ def list_names(there: dict[int, Process]) -> set[str]:
 
 
 def send_signal(number: int, group: int) -> int:
-    """Signal everything below us; how many there were."""
+    """Signal every process below this one, and count them."""
     there = list_descendants(os.getpid())
     for pid, one in there.items():
         if number == signal.SIGKILL or one.name != WRAPPER:
@@ -130,7 +130,7 @@ def reap_children(wanted: int) -> int | None:
 
 
 class LimitPassed(Exception):
-    """A limit was passed: which one, and in words."""
+    """A command passed a limit: which one, and why, in words."""
 
     def __init__(self, which: str, why: str) -> None:
         super().__init__(why)

@@ -32,7 +32,7 @@ class UnreadableWorkspace(AssayError):
 
 
 class PathElsewhere(Exception):
-    """A path on the way is a link, or no folder."""
+    """A path leads through a link, or through something that is no folder."""
 
 
 def fill_workspace(task: Task, config: AgentConfig | None, into: Path, mirrors: Path) -> None:
@@ -158,7 +158,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def list_changes(before: Listing, after: Listing) -> tuple[str, ...]:
-    """Paths that differ, git's own files left out."""
+    """Paths that differ between two listings, git's own files left out."""
     paths = sorted(before.keys() | after.keys())
     return tuple(path for path in paths if before.get(path) != after.get(path) and not path.startswith(".git/"))
 

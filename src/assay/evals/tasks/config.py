@@ -83,7 +83,7 @@ def load_config(where: str, keep: Path, repository: Path | None = None) -> Agent
 
 
 def unpack_commit(git: GitRunner, commit: str, path: str | None, into: Path) -> None:
-    """What a commit holds of a configuration, as a folder."""
+    """Write what a commit holds of a configuration to a folder."""
     into.mkdir(parents=True, exist_ok=True)
     if path is not None:
         spec = f"{commit}:{path.rstrip('/')}"
@@ -111,7 +111,7 @@ def archive_commit(git: GitRunner, *words: str) -> bytes:
 
 
 def read_config(folder: Path, name: str) -> AgentConfig:
-    """The configuration that a folder is."""
+    """The configuration in a folder."""
     file = folder / FILE
     told = load_toml(file, ConfigFile)
     wrong = find_problem(told, folder)
@@ -163,6 +163,6 @@ def find_commit(git: GitRunner, ref: str) -> str:
 
 
 def open_git(folder: Path, *, may_be_bare: bool = False) -> GitRunner | None:
-    """Git where somebody's repository lies around a folder."""
+    """Git for the repository that lies around somebody's folder."""
     home = find_repository(folder, may_be_bare=may_be_bare) if folder.is_dir() else None
     return GitRunner(home.folder, COPY, is_bare=home.is_bare) if home else None

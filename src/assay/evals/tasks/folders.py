@@ -62,7 +62,7 @@ def hash_values(*parts: object) -> str:
 
 
 def pack_folder(folder: Path) -> bytes:
-    """A folder in memory; empty where there is none."""
+    """A folder as bytes; empty where there is none."""
     if not folder.is_dir():
         return b""
     held = io.BytesIO()
@@ -72,7 +72,7 @@ def pack_folder(folder: Path) -> bytes:
 
 
 def unpack_folder(archive: bytes, into: Path) -> None:
-    """A folder as it was; nothing where there was none."""
+    """Write a packed folder to disk; nothing where there was none."""
     if not archive:
         return
     into.mkdir(parents=True, exist_ok=True)

@@ -22,7 +22,7 @@ WORKDIR = "/app"
 
 
 class HarborLayout(Row, frozen=True):
-    """Where things lie for a Harbor task."""
+    """Where the files of a Harbor task lie."""
 
     workdir: str = WORKDIR
     copies: tuple[tuple[str, str], ...] = ()

@@ -118,7 +118,7 @@ def load_task(folder: Path) -> Task:
 
 
 def load_toml(file: Path, kind: type[T]) -> T:
-    """A TOML file as a value."""
+    """A TOML file, checked against a type."""
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)
     except FileNotFoundError:
