@@ -29,6 +29,7 @@ TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("
 MOST_FILE_LINES, MOST_FUNCTION_LINES = 500, 40
 
 MAY_IMPORT = {
+    "clock": "",
     "types": "",
     "errors": "",
     "files": "",
@@ -39,7 +40,7 @@ MAY_IMPORT = {
     "http": "errors retry",
     "llm": "types errors config retry",
     "sources": "types plugins",
-    "sessions": "types config resources",
+    "sessions": "clock types config resources",
     "git": "errors sessions",
     "facts": "types resources plugins sessions",
     "judges": "types errors resources plugins llm sessions facts",
@@ -47,7 +48,7 @@ MAY_IMPORT = {
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",
     "reports": "types llm judges scores",
-    "pipeline": "types errors files config plugins llm sources sessions git facts judges scores stores langfuse "
+    "pipeline": "clock types errors files config plugins llm sources sessions git facts judges scores stores langfuse "
     "reports",
     "evals": "types errors files config plugins llm sessions git facts judges scores stores reports pipeline",
     "cli": "types errors files config llm sources sessions git scores stores langfuse reports pipeline evals",

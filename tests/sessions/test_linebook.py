@@ -223,7 +223,7 @@ def test_only_commands_that_throw_work_away_are_noted(command: str, said: list[s
 def test_what_one_segment_removes_of_another_is_own_in_the_session_of_both() -> None:
     parts = segments(turn(0, edited("one two", "old")), turn(1, edited("new", "two three")), shifts=[1])
     whole = written_lines.merge_books(parts)
-    assert (read(whole.written()), read(whole.removed())) == ({PRICE: "one new"}, {PRICE: "old three"})
+    assert (read(whole.list_written()), read(whole.list_removed())) == ({PRICE: "one new"}, {PRICE: "old three"})
 
 
 # --- of any shape ---------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def test_a_book_may_be_kept_in_parts(calls: list[Call], at: int) -> None:
     whole = written_lines.build_book([Turn(calls=tuple(calls))], CWD)
     parts = segments(turn(0, *calls[:at]), turn(1, *calls[at:]), shifts=[1])
     joined = written_lines.merge_books(parts)
-    for one, other in ((whole.written(), joined.written()), (whole.removed(), joined.removed())):
+    for one, other in ((whole.list_written(), joined.list_written()), (whole.list_removed(), joined.list_removed())):
         assert [sorted(unpack_hashes(each.lines)) for each in one] == [
             sorted(unpack_hashes(each.lines)) for each in other
         ]

@@ -5,7 +5,7 @@
 - `history` reads the patches that git writes, and in which order commits reached the default branch.
 
 Takes folders, addresses and ids of commits; gives bytes, commits and `sessions.rework` changes.
-Imports errors, sessions and types.
+Imports errors and sessions.
 """
 
 from assay.git.runner import (

@@ -51,7 +51,7 @@ def build_followed(linked: LinkedSession, pulls: tuple[int, ...]) -> FollowedSes
     """A session as its transcript tells of its lines."""
     first = linked.segments[0]
     book = merge_books(linked.segments) if len(linked.segments) > 1 else None
-    written, removed = (book.written(), book.removed()) if book else (first.written, first.removed)
+    written, removed = (book.list_written(), book.list_removed()) if book else (first.written, first.removed)
     work = SessionWork(
         id=first.id,
         project=first.project,

@@ -12,7 +12,7 @@
 - `shell`: reads shell commands; `speech`: what people and agents say; `redaction`: takes secrets out;
   `rendering`: a session as a judge reads it; `rework`: what became of lines.
 
-Takes `assay.types` events; gives turns, streams, segments and sessions; imports clock, types, errors and config.
+Takes `assay.types` events; gives turns, streams, segments and sessions; imports clock, types, config and resources.
 """
 
 VERSION = 4

@@ -174,8 +174,8 @@ class StreamCutter:
             continues=spoken.previous if spoken and is_plan else "",
             cleared_at=self.cleared.get(max(draft.first, opening), ""),
             went_on=tuple(draft.went_on),
-            written=lines.written(),
-            removed=lines.removed(),
+            written=lines.list_written(),
+            removed=lines.list_removed(),
             commits=written_lines.list_commits(turns),
             undone=written_lines.list_undoing_commands(turns),
         )

@@ -47,7 +47,7 @@ class LineStack(Struct):
         self.lines[places.pop()] = None
         return True
 
-    def packed(self) -> bytes:
+    def join_hashes(self) -> bytes:
         return b"".join(line for line in self.lines if line is not None)
 
 
@@ -81,10 +81,10 @@ class LineBook:
         for known in [one for one in self.own if one == path or one.startswith((f"{path}/", f"{path}\\"))]:
             del self.own[known]
 
-    def written(self) -> tuple[FileLines, ...]:
+    def list_written(self) -> tuple[FileLines, ...]:
         return list_file_lines(self.own)
 
-    def removed(self) -> tuple[FileLines, ...]:
+    def list_removed(self) -> tuple[FileLines, ...]:
         return list_file_lines(self.others)
 
 
@@ -119,12 +119,12 @@ def add_shell_lines(kept: LineBook, call: Call, cwd: str) -> None:
 
 def list_written_lines(turns: Iterable[Turn], cwd: str) -> tuple[FileLines, ...]:
     """Lines that were added and are left, by file."""
-    return build_book(turns, cwd).written()
+    return build_book(turns, cwd).list_written()
 
 
 def list_removed_lines(turns: Iterable[Turn], cwd: str) -> tuple[FileLines, ...]:
     """Lines that were removed and had not been added, by file."""
-    return build_book(turns, cwd).removed()
+    return build_book(turns, cwd).list_removed()
 
 
 def merge_books(parts: Iterable[WrittenRecord]) -> LineBook:
@@ -159,5 +159,5 @@ def split_hashes(lines: bytes) -> Sequence[bytes]:
 
 def list_file_lines(piles: dict[str, LineStack]) -> tuple[FileLines, ...]:
     """What is left, by path; files with nothing left are not named."""
-    found = ((path, pile.packed()) for path, pile in sorted(piles.items()))
+    found = ((path, pile.join_hashes()) for path, pile in sorted(piles.items()))
     return tuple(FileLines(path=path, lines=lines) for path, lines in found if lines)
