@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from assay.judges.criteria import FLOORS, is_goal_complete
 from assay.scores.prism import (
     LADDER,
-    bound_share,
     build_waterfall,
     count_exclusions,
     grade_score,
     is_crushed,
+    measure_interval,
     score_sessions,
 )
 from assay.types import Failure, Session
@@ -136,12 +136,12 @@ INTERVALS = [
 
 @each_row(("crushed", "counted", "low", "high"), INTERVALS)
 def test_the_interval_is_wilsons(crushed: int, counted: int, low: float, high: float) -> None:
-    assert tuple(round(end, 1) for end in bound_share(crushed, counted)) == (low, high)
+    assert tuple(round(end, 1) for end in measure_interval(crushed, counted)) == (low, high)
 
 
 @given(st.integers(0, 500), st.integers(1, 500))
 def test_the_interval_holds_the_value_and_stays_inside_0_and_100(crushed: int, more: int) -> None:
-    low, high = bound_share(crushed, crushed + more)
+    low, high = measure_interval(crushed, crushed + more)
     assert 0 <= low <= 100 * crushed / (crushed + more) <= high <= 100
 
 

@@ -10,11 +10,11 @@ VERSION = 2
 FEWEST_LINES = 10
 
 
-class Rework(Fact, frozen=True):
+class ReworkFact(Fact, frozen=True):
     rework: ReworkResult
     """What turns alone tell: `unknown`, or `not_judged` for fewer than 10 added lines; the report knows more."""
 
 
-def fact(turns: Sequence[Turn]) -> Rework:
+def fact(turns: Sequence[Turn]) -> ReworkFact:
     added, _ = count_changed_lines(turns)
-    return Rework(rework=ReworkResult(state="unknown" if added >= FEWEST_LINES else "not_judged"))
+    return ReworkFact(rework=ReworkResult(state="unknown" if added >= FEWEST_LINES else "not_judged"))

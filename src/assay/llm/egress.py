@@ -17,7 +17,7 @@ class Estimate(Row, frozen=True):
     model: str
 
 
-class EgressRequest(Row, frozen=True):
+class EgressQuestion(Row, frozen=True):
     """One question that would be asked."""
 
     to: str
@@ -45,5 +45,5 @@ class Egress(Row, frozen=True):
     to: str | None
     model: str | None
     estimate: Estimate | None
-    requests: list[EgressRequest]
+    requests: list[EgressQuestion]
     schema_version: int = 1

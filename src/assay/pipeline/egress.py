@@ -8,7 +8,7 @@ import msgspec
 
 from assay.config import Config
 from assay.llm import Backend
-from assay.llm.egress import EgressRequest, Estimate
+from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline.cost import measure_question
 from assay.pipeline.judge_stream import PendingQuestion
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient, connect_model
@@ -28,7 +28,7 @@ def connect_without_key(config: Config, env: dict[str, str]) -> Backend:
 
 def list_egress(
     store: Store, roots: Sequence[str], config: Config, jobs: int, model: Backend, choice: Selection
-) -> tuple[Estimate, list[EgressRequest]]:
+) -> tuple[Estimate, list[EgressQuestion]]:
     """What a run would ask of a model."""
     client = ModelClient(store, config, model, AskOptions(only_kept=True))
     try:
@@ -42,12 +42,12 @@ def list_egress(
         client.close()
 
 
-def list_leaving(wanted: Sequence[PendingQuestion], model: Backend, known: set[str]) -> Iterator[EgressRequest]:
+def list_leaving(wanted: Sequence[PendingQuestion], model: Backend, known: set[str]) -> Iterator[EgressQuestion]:
     """Questions as they would go out."""
     for one in wanted:
         question, sized = one.question, measure_question(one.question)
         words = (question.system, question.material, question.task)
-        yield EgressRequest(
+        yield EgressQuestion(
             to=model.where,
             model=question.model,
             job=question.job,

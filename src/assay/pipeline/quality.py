@@ -17,7 +17,7 @@ from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
 from assay.judges.offline import rubric as offline_rubric
 from assay.llm import Backend, Question, QuestionResult
-from assay.llm.egress import EgressRequest, Estimate
+from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline import privacy
 from assay.pipeline.cost import measure_question
 from assay.pipeline.egress import list_leaving
@@ -94,7 +94,7 @@ def list_pending(
 
 def list_egress(
     store: Store, subjects: Sequence[Subject], profile: Profile, config: Config, model: Backend
-) -> tuple[Estimate, list[EgressRequest]]:
+) -> tuple[Estimate, list[EgressQuestion]]:
     """What judging these would send to a model, word for word; nothing is sent."""
     client = ModelClient(store, config, model, AskOptions(only_kept=True))
     with closing(client):

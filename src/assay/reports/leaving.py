@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.llm.egress import Egress, EgressRequest, Estimate
+from assay.llm.egress import Egress, EgressQuestion, Estimate
 from assay.reports.safe import many, one_line, safe
 from assay.reports.words import UNKNOWN, dollars, listed, places
 
@@ -43,9 +43,9 @@ def summed(found: Estimate) -> str:
     return f"{many(found.questions, 'question')}, {tokens}, {cost}{kept}"
 
 
-def table(requests: Sequence[EgressRequest], width: int) -> Table:
+def table(requests: Sequence[EgressQuestion], width: int) -> Table:
     """A row per session or stream: how much of it each judge would be shown."""
-    by_subject: dict[str, list[EgressRequest]] = defaultdict(list)
+    by_subject: dict[str, list[EgressQuestion]] = defaultdict(list)
     for one in requests:
         by_subject[one.about].append(one)
     named = places(one.project for one in requests)
@@ -69,7 +69,7 @@ def table(requests: Sequence[EgressRequest], width: int) -> Table:
     return shown
 
 
-def whole(one: EgressRequest) -> list[RenderableType]:
+def whole(one: EgressQuestion) -> list[RenderableType]:
     """One question, word for word."""
     return [
         Text(f"── {one.job} of {one_line(one.about, 60)} → {one_line(one.to, 120)}", TITLE),

@@ -90,7 +90,7 @@ def score_sessions(sessions: Iterable[Session]) -> Score:
     states = Counter(map(find_rework_state, crushed))
     is_mixed = any(has_other_judge(session, found[0]) for session in found)
     has_value = bool(found) and not is_mixed
-    low, high = bound_share(len(crushed), len(found)) if has_value else (None, None)
+    low, high = measure_interval(len(crushed), len(found)) if has_value else (None, None)
     return Score(
         value=100 * len(crushed) / len(found) if has_value else None,
         low=low,
@@ -112,7 +112,7 @@ def identify_judge(session: Session) -> tuple[str, str]:
     return session.judge, " ".join(f"{job}={one}" for job, one in sorted(session.judge_versions.items()))
 
 
-def bound_share(crushed: int, counted: int) -> tuple[float, float]:
+def measure_interval(crushed: int, counted: int) -> tuple[float, float]:
     """The Wilson 95 % interval of a share, in percent; all is possible where nothing counts."""
     if not counted:
         return 0.0, 100.0

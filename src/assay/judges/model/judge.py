@@ -25,9 +25,9 @@ from assay.judges.model.prompt_files import (
 from assay.judges.model.replies import (
     SHAPES,
     LanguagesReply,
+    ModelReply,
     OutcomeReply,
     QuotedTurn,
-    Reply,
     RubricReply,
     TopicsReply,
     UnusableReply,
@@ -177,7 +177,7 @@ class ModelJudge:
             self.wanted.append(question)
         return is_answered
 
-    def read_answer(self, question: Question) -> Reply | None:
+    def read_answer(self, question: Question) -> ModelReply | None:
         """The reply to a question; `None` where a guess must do."""
         if not self.has_answer(question):
             if self.guess:
@@ -293,7 +293,7 @@ def check_reply(question: Question, text: str) -> str:
     return ""
 
 
-def parse_usable_reply(question: Question, text: str) -> Reply:
+def parse_usable_reply(question: Question, text: str) -> ModelReply:
     """The reply to a question, if it can be used."""
     said = parse_reply(text, SHAPES[question.job])
     if why := find_fault(said, question):
@@ -301,7 +301,7 @@ def parse_usable_reply(question: Question, text: str) -> Reply:
     return said
 
 
-def find_fault(said: Reply, question: Question) -> str:
+def find_fault(said: ModelReply, question: Question) -> str:
     match said:
         case TopicsReply():
             return find_topics_fault(said, list_asked_turns(question))

@@ -21,38 +21,38 @@ MISSING = re.compile(r"missing required field `(\w+)`")
 
 Share = Annotated[float, Meta(description="from 0 to 1")]
 Number = Annotated[int, Meta(description="number of a turn, from 1")]
-T = TypeVar("T", bound="Reply")
+T = TypeVar("T", bound="ModelReply")
 
 
 class UnusableReply(JudgeError):
     """A reply that can't be used; the message is ours alone, for it goes back to the model."""
 
 
-class Reply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model replies: every field required, nothing else allowed."""
 
 
-class QuotedTurn(Reply, frozen=True):
+class QuotedTurn(ModelReply, frozen=True):
     turn: Number
     quote: Annotated[str, Meta(description="exact words of that turn")]
 
 
-class TopicShift(Reply, frozen=True):
+class TopicShift(ModelReply, frozen=True):
     turn: Number
     reason: str
     confidence: Share
 
 
-class TopicsReply(Reply, frozen=True):
+class TopicsReply(ModelReply, frozen=True):
     shifts: list[TopicShift]
 
 
-class LanguagesReply(Reply, frozen=True):
+class LanguagesReply(ModelReply, frozen=True):
     natural: Annotated[str | None, Meta(description="ISO 639-1 code in lower case")]
     programming: str | None
 
 
-class ChecksReply(Reply, frozen=True):
+class ChecksReply(ModelReply, frozen=True):
     goal_explicit: bool | None
     scope_bounded: bool | None
     references_concrete: bool | None
@@ -62,7 +62,7 @@ class ChecksReply(Reply, frozen=True):
     plan_first: bool | None
 
 
-class RubricReply(Reply, frozen=True):
+class RubricReply(ModelReply, frozen=True):
     rationale: str
     intent: Literal[Intent, "none"]
     checks: ChecksReply
@@ -71,7 +71,7 @@ class RubricReply(Reply, frozen=True):
     citations: list[QuotedTurn]
 
 
-class OutcomeReply(Reply, frozen=True):
+class OutcomeReply(ModelReply, frozen=True):
     rationale: Annotated[
         str,
         Meta(description='ends with "Therefore the goal was completed." or "Therefore the goal was not completed."'),
@@ -83,7 +83,7 @@ class OutcomeReply(Reply, frozen=True):
     citations: list[QuotedTurn]
 
 
-SHAPES: dict[str, type[Reply]] = {
+SHAPES: dict[str, type[ModelReply]] = {
     "topic": TopicsReply,
     "language": LanguagesReply,
     "rubric": RubricReply,

@@ -8,7 +8,7 @@ from msgspec import Meta
 from assay.errors import JudgeError
 from assay.judges.citations import sanitize_reply
 from assay.judges.model.prompt_files import load_prompt, render_system, render_task
-from assay.judges.model.replies import Reply, UnusableReply, inline_references, parse_reply
+from assay.judges.model.replies import ModelReply, UnusableReply, inline_references, parse_reply
 from assay.llm import Question, QuestionResult
 from assay.resources import hash_parts
 from assay.types import CleanText
@@ -18,7 +18,7 @@ CONTRACT = 1
 """Raised when replies are read in another way."""
 
 
-class TrialMark(Reply, frozen=True):
+class TrialMark(ModelReply, frozen=True):
     """What a model says of a trial."""
 
     rationale: str

@@ -13,15 +13,15 @@ Its group `s` (or `e`, `p`, `u`) is the secret, without one all of it; with `eac
 """
 
 import re
-import tomllib
 from functools import cache, cached_property
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
 from msgspec import Struct, convert
 
-FOLDER = files("assay.sessions.redaction").joinpath("rules")
+from assay.resources import load_table, read_resource
+
+PACKAGE = "assay.sessions.redaction"
 FAMILIES = ("keys", "cloud", "vcs", "chat", "payment", "models", "observability", "databases", "generic", "options")
 PIECE = re.compile(r"%\{(\w+)\}")
 CODE = 2
@@ -81,13 +81,13 @@ class RedactionRule(Struct, frozen=True, kw_only=True, dict=True):
 
 def read_files() -> dict[str, str]:
     """The rule files, as text."""
-    return {name: FOLDER.joinpath(f"{name}.toml").read_text("utf-8") for name in (*FAMILIES, "pieces", "never")}
+    return {name: read_resource(PACKAGE, f"rules/{name}.toml").decode() for name in (*FAMILIES, "pieces", "never")}
 
 
 @cache
 def load_tables() -> dict[str, dict[str, Any]]:
     """The rule files, as tables."""
-    return {name: tomllib.loads(text) for name, text in read_files().items()}
+    return {name: load_table(PACKAGE, f"rules/{name}.toml", dict[str, Any]) for name in read_files()}
 
 
 @cache

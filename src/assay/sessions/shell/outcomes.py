@@ -1,14 +1,13 @@
 """How runs went: by the exit code where it speaks for them, else by what their tools printed; and commits made."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
+from assay.resources import load_table
 from assay.sessions.shell.runs import STATUS_PRINTER
 from assay.types import Outcome, Run
 
@@ -56,7 +55,7 @@ class _MarkSummary(NamedTuple):
 
 @cache
 def _load_marks() -> tuple[tuple[_OutputMark, ...], frozenset[str]]:
-    document = tomllib.loads((Path(__file__).parent / "marks.toml").read_text(encoding="utf-8"))
+    document = load_table("assay.sessions.shell", "marks.toml", dict[str, Any])
     marks: list[_OutputMark] = []
     for entry in document["mark"]:
         kinds = "|".join(f"(?P<{kind}>{entry[kind]})" for kind in ("failed", "passed", "weak") if kind in entry)

@@ -1,16 +1,15 @@
 """PowerShell: simple commands of a text, read off its syntax tree, and what cmdlets write."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import tree_sitter_powershell
 from msgspec import Struct
 from tree_sitter import Language, Node, Parser
 
+from assay.resources import load_table
 from assay.sessions.shell.commands import SimpleCommand, chain_ranges, is_option, weaken_range
 from assay.sessions.shell.rules import NO_EFFECT, Effect, to_effect
 
@@ -232,7 +231,7 @@ class _CmdletTable(Struct, frozen=True):
 
 @cache
 def _load_cmdlets() -> _CmdletTable:
-    document = tomllib.loads((Path(__file__).parent / "cmdlets.toml").read_text(encoding="utf-8"))
+    document = load_table("assay.sessions.shell", "cmdlets.toml", dict[str, dict[str, Any]])
     return _CmdletTable(
         writes={name: tuple(parameters) for name, parameters in document["writes"].items()},
         changes=frozenset(document["changes"]["names"].split()),

@@ -1,18 +1,16 @@
 """The tables of programs, tasks and wrappers, and the effect of a command: its purpose and what it writes."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
 from msgspec import Struct, convert
 
+from assay.resources import load_table
 from assay.sessions.shell.commands import has_flag, is_assignment
 from assay.types import Purpose
 
-_HERE: Final = Path(__file__).parent
 _PURPOSES: Final = frozenset(get_args(Purpose))
 _PYTHON_VERSION = re.compile(r"(python|pip|pypy)\d(?:\.\d+)*$")
 _SEPARATORS = re.compile(r"[_./]")
@@ -123,7 +121,7 @@ def _parse_rule(written: str | dict[str, Any]) -> ProgramRule:
 
 
 def _load_table(file: str) -> dict[str, Any]:
-    return tomllib.loads((_HERE / file).read_text(encoding="utf-8"))
+    return dict(load_table("assay.sessions.shell", file, dict[str, Any]))  # `each` is taken out of it
 
 
 def _parse_rules(document: dict[str, Any]) -> dict[str, ProgramRule]:
