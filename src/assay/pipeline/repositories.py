@@ -49,12 +49,12 @@ class KnownRepository:
         )
 
     @cached_property
-    def moved_on(self) -> float:
+    def last_commit_at(self) -> float:
         """When its last commit was made: what came later may not have been fetched."""
         return self.repo.find_commit_time(str(self.repo.tip))
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def files(self) -> frozenset[str]:
         """The files of the default branch."""
         done = self.repo.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", str(self.repo.tip))
         return frozenset(os.fsdecode(done.stdout).split("\0")) - {""}
@@ -68,23 +68,23 @@ class KnownRepository:
         answers = self.repo.run("cat-file", "--batch-check", given=asked).stdout.decode("ascii", "replace").splitlines()
         self.commits |= {one: " commit " in answer for one, answer in zip(new, answers, strict=False)}
 
-    def fits(self, asked: RepositoryQuery) -> tuple[int, int, int, int]:
+    def measure_fit(self, asked: RepositoryQuery) -> tuple[int, int, int, int]:
         """How well a session fits in here: its commits, its folder, the folder's name, its files."""
         named = os.path.basename(self.name.removesuffix("/.git").removesuffix(".git"))
         return (
             sum(self.commits.get(one, False) for one in asked.commits),
             int(any(path == asked.folder or make_relative(asked.folder, path) is not None for path in self.tops)),
             int(bool(asked.folder) and os.path.basename(asked.folder) == named),
-            sum(bool(find_checkout(path, self.known)) for path in asked.paths),
+            sum(bool(find_checkout(path, self.files)) for path in asked.paths),
         )
 
-    def paths(self, asked: RepositoryQuery) -> dict[str, str]:
+    def find_paths(self, asked: RepositoryQuery) -> dict[str, str]:
         """The files of a session as this repository has them; those that lie elsewhere are left out."""
         first = sorted(self.tops)
         if asked.folder and not any(make_relative(f"{asked.folder}/x", top) for top in first):
             first = []
-        found = find_checkouts(asked.paths, self.known, first) or [asked.folder]
-        placed = ((path, find_in_repository(path, found, self.known)) for path in asked.paths)
+        found = find_checkouts(asked.paths, self.files, first) or [asked.folder]
+        placed = ((path, find_in_repository(path, found, self.files)) for path in asked.paths)
         return {path: place for path, place in placed if place}
 
 
@@ -100,7 +100,7 @@ class Repositories:
         self.silent: dict[str, str] = {}
         """Repositories in which git gave no answer."""
         for path in dict.fromkeys(given):
-            found = self.opened(os.path.realpath(os.path.expanduser(path)), is_named=True)
+            found = self.open_at(os.path.realpath(os.path.expanduser(path)), is_named=True)
             if isinstance(found, str):
                 self.troubles.append(f"{path}: {found}")
             elif found not in self.given:
@@ -113,39 +113,39 @@ class Repositories:
         for place in self.places.values():
             place.repo.close()
 
-    def expect(self, asked: Iterable[RepositoryQuery]) -> None:
+    def look_up_all(self, asked: Iterable[RepositoryQuery]) -> None:
         """Look up the commits and files of all sessions in the repositories that were given."""
         ids = {one for session in asked for one in session.commits} if self.given else set()
         for place in list(self.given):
             try:
                 place.look_up(ids)
-                len(place.known)
+                len(place.files)
             except GitTimeout as error:
                 self.given.remove(place)
                 self.troubles.append(str(error))
 
-    def of(self, asked: RepositoryQuery) -> KnownRepository | str:
+    def find_repository(self, asked: RepositoryQuery) -> KnownRepository | str:
         """The repository of a session, or why there is none."""
-        fits = [(place.fits(asked), -n) for n, place in enumerate(self.given)]
+        fits = [(place.measure_fit(asked), -n) for n, place in enumerate(self.given)]
         best, n = max(fits, default=((0, 0, 0, 0), 0))
         if any(best[:-1]):
             return self.given[-n]
         if asked.folder not in self.by_folder:
-            self.by_folder[asked.folder] = self.around(asked.folder)
+            self.by_folder[asked.folder] = self.find_around(asked.folder)
         found = self.by_folder[asked.folder]
         if isinstance(found, str) and best[-1]:  # files alone don't outweigh the folder it was worked in
             return self.given[-n]
         return "; ".join(self.troubles) if isinstance(found, str) and self.troubles else found
 
-    def around(self, folder: str) -> KnownRepository | str:
+    def find_around(self, folder: str) -> KnownRepository | str:
         """The repository that a folder lies in."""
         if not folder:
             return NOT_KNOWN
         if not os.path.isabs(folder) or not os.path.isdir(folder):
             return NOT_HERE
-        return self.opened(os.path.realpath(folder))
+        return self.open_at(os.path.realpath(folder))
 
-    def opened(self, folder: str, *, is_named: bool = False) -> KnownRepository | str:
+    def open_at(self, folder: str, *, is_named: bool = False) -> KnownRepository | str:
         """The repository at a folder or around it; work trees of one share it."""
         try:
             home = find_repository(Path(folder), may_be_bare=is_named)
@@ -153,13 +153,13 @@ class Repositories:
                 return NO_REPOSITORY
             if len(self.silent) >= MOST_SILENT or str(home.folder) in self.silent:
                 return self.silent.get(str(home.folder), TOO_SILENT)
-            return self.placed(Path(folder), is_named=is_named)
+            return self.add_repository(Path(folder), is_named=is_named)
         except GitTimeout as error:
             return self.silent.setdefault(str(home.folder) if home else folder, str(error))
         except (BadInput, OSError) as error:
             return str(error)
 
-    def placed(self, folder: Path, *, is_named: bool) -> KnownRepository | str:
+    def add_repository(self, folder: Path, *, is_named: bool) -> KnownRepository | str:
         repo = open_repo(folder, may_be_bare=is_named)
         if repo is None:
             return NO_REPOSITORY

@@ -75,7 +75,7 @@ def build_followed(linked: LinkedSession, pulls: tuple[int, ...]) -> FollowedSes
 
 def build_target(one: FollowedSession, place: KnownRepository) -> LineTarget:
     """A session with its lines by the files of a repository."""
-    paths = place.paths(one.asked)
+    paths = place.find_paths(one.asked)
     lines: defaultdict[str, list[bytes]] = defaultdict(list)
     for written in one.work.written:
         if written.path in paths:
@@ -149,8 +149,8 @@ def follow_rework(
     following = ReworkFollower(store, known, rules, as_of)
     wanted = [one for one in known if one.name in pulls]
     with Repositories(rules.repos) as repositories:
-        following.look(wanted, repositories)
-    return following.outcome(wanted)
+        following.follow_all(wanted, repositories)
+    return following.build_outcome(wanted)
 
 
 class ReworkFollower:
@@ -169,21 +169,21 @@ class ReworkFollower:
         """Why a session has no repository."""
         self.histories = 0
 
-    def look(self, wanted: Sequence[FollowedSession], repositories: Repositories) -> None:
+    def follow_all(self, wanted: Sequence[FollowedSession], repositories: Repositories) -> None:
         """Find out about all of these that have anything to follow."""
         names = {one.name for one in wanted if self.is_followed(one)}
-        some = [one for one in self.near(wanted) if one.work.commits or one.work.written] if names else []
-        repositories.expect(one.asked for one in some)
+        some = [one for one in self.find_near(wanted) if one.work.commits or one.work.written] if names else []
+        repositories.look_up_all(one.asked for one in some)
         places: defaultdict[str, list[FollowedSession]] = defaultdict(list)
         for one in some:
-            place = repositories.of(one.asked) if one.began else NO_TIME
+            place = repositories.find_repository(one.asked) if one.began else NO_TIME
             if isinstance(place, str):
                 self.reasons[one.name] = place
             else:
                 places[place.name].append(one)
         for name, here in sorted(places.items()):
             try:
-                self.look_in(RepositorySessions(repositories.places[name], here, self.patience), names)
+                self.follow_in(RepositorySessions(repositories.places[name], here, self.patience), names)
             except (BadInput, OSError) as error:  # git is gone, or out of memory: that is no reason to score nothing
                 self.reasons |= {one.name: str(error) for one in here if one.name not in self.found}
 
@@ -192,26 +192,26 @@ class ReworkFollower:
         is_worth = bool(one.work.commits) or one.work.lines >= self.rules.min_lines
         return is_worth and one.began <= self.as_of.timestamp()
 
-    def near(self, wanted: Sequence[FollowedSession]) -> list[FollowedSession]:
+    def find_near(self, wanted: Sequence[FollowedSession]) -> list[FollowedSession]:
         """Sessions that were active when the lines of these were waited for."""
         since = min((one.began for one in wanted), default=0.0)
         until = max((one.ended for one in wanted), default=0.0) + self.patience
         return [one for one in self.known if one.ended >= since and one.began <= until]
 
-    def look_in(self, here: "RepositorySessions", names: set[StreamName]) -> None:
+    def follow_in(self, here: "RepositorySessions", names: set[StreamName]) -> None:
         """Take what is known of a repository's sessions, and follow the others."""
         seen = f"{here.place.repo.tip} {self.as_of.astimezone(UTC):%Y-%m-%d}"
         missing = []
         for one in here.sessions:
-            if one.name in names and (found := self.kept(here, one, seen)):
+            if one.name in names and (found := self.load_found(here, one, seen)):
                 self.found[one.name] = found
             elif one.name in names:
                 missing.append(one)
-        for some in self.spans(missing):
-            self.found |= self.follow(here, some)
-        self.keep(here, missing, seen)
+        for some in self.group_spans(missing):
+            self.found |= self.follow_lines(here, some)
+        self.save_found(here, missing, seen)
 
-    def kept(self, here: "RepositorySessions", one: FollowedSession, seen: str) -> FollowResult | None:
+    def load_found(self, here: "RepositorySessions", one: FollowedSession, seen: str) -> FollowResult | None:
         """What is kept of a session, if it can't have changed since."""
         fate = self.fates.get(one.name)
         if fate is None or not fate.found:
@@ -220,31 +220,33 @@ class ReworkFollower:
         if not is_final and fate.seen != seen:
             return None
         found = FOLLOWED(fate.found)
-        return found if fate.input == self.input_of(here, one, found) else None
+        return found if fate.input == self.hash_input(here, one, found) else None
 
-    def input_of(self, here: "RepositorySessions", one: FollowedSession, found: FollowResult) -> str:
+    def hash_input(self, here: "RepositorySessions", one: FollowedSession, found: FollowResult) -> str:
         """Hash of all that decides what is found of a session in a repository that does not change."""
         rules = (self.rules.days, self.rules.min_lines, self.rules.share)
         until = FOREVER if found.final_at is None else found.final_at
-        others = here.rivals_of(one, until)
+        others = here.list_rivals(one, until)
         return hash_values(VERSION, here.targets[one.name], here.place.root, rules, others)
 
-    def follow(self, here: "RepositorySessions", some: Sequence[FollowedSession]) -> dict[StreamName, FollowResult]:
+    def follow_lines(
+        self, here: "RepositorySessions", some: Sequence[FollowedSession]
+    ) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
         soon, at_last = last + SOON + self.rules.days * DAY, min(self.as_of.timestamp(), last + self.patience)
         if soon >= at_last:
-            return self.read(here, some, at_last)
-        found = self.read(here, some, soon)
+            return self.read_history(here, some, at_last)
+        found = self.read_history(here, some, soon)
         late = [one for one in some if (found[one.name].final_at or FOREVER) > soon]
-        return found | self.read(here, late, at_last) if late else found
+        return found | self.read_history(here, late, at_last) if late else found
 
-    def read(
+    def read_history(
         self, here: "RepositorySessions", some: Sequence[FollowedSession], until: float
     ) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions up to a time, in one reading of history."""
         now = self.as_of.timestamp()
-        followed = here.with_rivals(some)
+        followed = here.list_targets(some)
         since = min(one.started for one in followed) - SLACK
         paths = sorted({written.path for one in some for written in here.targets[one.name].written})
         ids = {one.id for one in followed}
@@ -256,7 +258,7 @@ class ReworkFollower:
         )
         return {one.name: add_doubt(found[one.work.id], here.place) for one in some}
 
-    def spans(self, some: Iterable[FollowedSession]) -> list[list[FollowedSession]]:
+    def group_spans(self, some: Iterable[FollowedSession]) -> list[list[FollowedSession]]:
         """Sessions in groups whose times overlap: nothing is read of the time between them."""
         groups: list[list[FollowedSession]] = []
         until = 0.0
@@ -267,10 +269,10 @@ class ReworkFollower:
             until = max(until, one.ended + self.patience)
         return groups
 
-    def keep(self, here: "RepositorySessions", some: Sequence[FollowedSession], seen: str) -> None:
+    def save_found(self, here: "RepositorySessions", some: Sequence[FollowedSession], seen: str) -> None:
         """Keep what was found, for good where the repository has gone on since the window closed."""
         fates = []
-        known_until = min(here.place.moved_on, self.as_of.timestamp()) if some else 0.0
+        known_until = min(here.place.last_commit_at, self.as_of.timestamp()) if some else 0.0
         for one in some:
             found, before = self.found[one.name], self.fates.get(one.name)
             is_over = found.final_at is not None and found.final_at <= known_until
@@ -278,7 +280,7 @@ class ReworkFollower:
                 Fate(
                     agent=one.name[0],
                     id=one.name[1],
-                    input=self.input_of(here, one, found),
+                    input=self.hash_input(here, one, found),
                     seen=seen,
                     final_at=int(found.final_at) + 1 if is_over and found.final_at is not None else None,
                     found=PACK(found),
@@ -290,22 +292,36 @@ class ReworkFollower:
 
     # --- what is said of it ---------------------------------------------------------------------
 
-    def outcome(self, wanted: Sequence[FollowedSession]) -> ReworkOutcome:
+    def build_outcome(self, wanted: Sequence[FollowedSession]) -> ReworkOutcome:
         """The state of every session; where git says nothing, later transcripts may."""
-        works = [one.work for one in self.known]
-        undone = find_taken_back(works, self.rules, self.as_of)
-        removed = find_replaced(works, self.rules, self.as_of) | undone
-        brought = self.brought()
-        states = {}
-        for one in wanted:
-            state = self.state(one)
-            if state.state == "unknown":
-                state = (removed if one.name in self.reasons else undone).get(one.work.id, state)
-            states[one.name] = name_replacer(state, one.work.id, brought)
+        states = {one.name: self.decide_state(one) for one in wanted}
+        unknown = [one for one in wanted if states[one.name].state == "unknown"]
+        undone, removed = self.find_in_transcripts(unknown)
+        for one in unknown:
+            found = (removed if one.name in self.reasons else undone).get(one.work.id)
+            states[one.name] = found or states[one.name]
+        if any(state.state == "yes" and state.commit for state in states.values()):
+            brought = self.list_commit_sessions()
+            states = {one.name: name_replacer(states[one.name], one.work.id, brought) for one in wanted}
         ages = tuple(age for name in states if name in self.found for age in self.found[name].ages)
         return ReworkOutcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
 
-    def state(self, one: FollowedSession) -> ReworkResult:
+    def find_in_transcripts(
+        self, unknown: Sequence[FollowedSession]
+    ) -> tuple[dict[str, ReworkResult], dict[str, ReworkResult]]:
+        """What later transcripts say of sessions: taken back with git, and that or removed line by line.
+
+        Only sessions of the same projects can have removed lines of theirs, and only those that undid a commit theirs.
+        """
+        projects = {one.work.project for one in unknown}
+        has_commits = any(one.work.commits for one in unknown)
+        near = [one.work for one in self.known if one.work.project in projects]
+        undoing = [one.work for one in self.known if one.work.undone and one.work.project not in projects]
+        undone = find_taken_back([*near, *undoing] if has_commits else near, self.rules, self.as_of)
+        is_alone = any(one.name in self.reasons for one in unknown)
+        return undone, (find_replaced(near, self.rules, self.as_of) if is_alone else {}) | undone
+
+    def decide_state(self, one: FollowedSession) -> ReworkResult:
         """What git says of a session, or why it says nothing."""
         if one.name in self.found:
             return self.found[one.name].reworked
@@ -315,7 +331,7 @@ class ReworkFollower:
             return YET_TO_COME
         return ReworkResult(state="unknown", detail=self.reasons.get(one.name))
 
-    def brought(self) -> dict[str, list[str]]:
+    def list_commit_sessions(self) -> dict[str, list[str]]:
         """The sessions behind each commit, by how it begins: those that name it, then those that wrote lines of it."""
         found: defaultdict[str, list[str]] = defaultdict(list)
         for one in self.known:
@@ -338,12 +354,12 @@ class RepositorySessions:
         self.by_id = {one.id: one for one in self.targets.values()}
         self.rivals = find_rivals(self.targets.values(), patience)
 
-    def rivals_of(self, one: FollowedSession, until: float) -> list[tuple[str, int]]:
+    def list_rivals(self, one: FollowedSession, until: float) -> list[tuple[str, int]]:
         """Sessions that wrote some of the same lines before a time, and how many."""
         found = self.rivals.get(one.work.id, Counter())
         return sorted((other, lines) for other, lines in found.items() if self.by_id[other].started <= until)
 
-    def with_rivals(self, some: Sequence[FollowedSession]) -> list[LineTarget]:
+    def list_targets(self, some: Sequence[FollowedSession]) -> list[LineTarget]:
         """These sessions and all who wrote some of the same lines."""
         ids = {one.work.id for one in some}
         ids |= {other for one in ids for other in self.rivals.get(one, ())}
