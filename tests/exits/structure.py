@@ -139,7 +139,6 @@ RULES: dict[str, Rule] = {
         says,
         {
             "cli": "the only room that speaks",
-            "reports/terminal.py": "a type",
             "evals/sandbox/pytest_inside.py": "a check's own process; what it says is redacted in evals/running",
         },
     ),

@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, timedelta, timezone
 
-from assay.reports import markdown
+from assay.reports.markdown import render_markdown
 from assay.scores.report import Report
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import session_of
@@ -11,7 +11,7 @@ from tests.tables import each_row
 
 
 def text(found: Report) -> str:
-    return markdown.report(found, UTC).decode("utf-8")
+    return render_markdown(found, UTC).decode("utf-8")
 
 
 def cells(line: str) -> list[str]:
@@ -35,7 +35,7 @@ def test_nothing_that_counts_is_no_score():
 
 
 def test_times_are_those_of_the_time_zone():
-    told = markdown.report(report_of([session_of()]), timezone(timedelta(hours=9)))
+    told = render_markdown(report_of([session_of()]), timezone(timedelta(hours=9)))
     assert "2026-03-02 18:00" in told.decode()
 
 

@@ -8,6 +8,15 @@ import pytest
 from rich.console import Console, RenderableType
 
 from assay.reports import quality as shown
+from assay.reports.quality import (
+    encode_quality,
+    explain_dimension,
+    find_weakest,
+    render_bar,
+    render_document,
+    render_list,
+    render_quality,
+)
 from assay.scores.profiles import load_profile
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.types import Citation
@@ -45,7 +54,7 @@ def drawn(what: RenderableType, width: int = 160) -> str:
 
 
 def test_the_table_shows_score_label_weight_reason_and_evidence() -> None:
-    text = drawn(shown.report([FULL], PROFILE, {"abc123": "the blue scarf"}))
+    text = drawn(render_quality([FULL], PROFILE, {"abc123": "the blue scarf"}))
     lines = text.splitlines()
     assert "the blue scarf" in lines[0]
     # (.2 + .16 + .07 + .09 + .0475) / .9
@@ -59,7 +68,7 @@ def test_the_table_shows_score_label_weight_reason_and_evidence() -> None:
 
 
 def test_what_was_not_scored_has_no_bar_and_says_why() -> None:
-    lines = drawn(shown.report([FULL], PROFILE)).splitlines()
+    lines = drawn(render_quality([FULL], PROFILE)).splitlines()
     row = next(line for line in lines if line.startswith("error handling "))
     assert shown.FULL not in row
     assert shown.EMPTY not in row
@@ -69,13 +78,13 @@ def test_what_was_not_scored_has_no_bar_and_says_why() -> None:
 
 def test_too_little_scored_has_no_overall_quality() -> None:
     found = made(output_quality=0.9)
-    assert "no overall quality" in drawn(shown.report([found], PROFILE))
-    assert json.loads(shown.machine([found]))[0]["overall_quality"] is None
-    assert "no overall quality" in shown.markdown([found], PROFILE).decode()
+    assert "no overall quality" in drawn(render_quality([found], PROFILE))
+    assert json.loads(encode_quality([found]))[0]["overall_quality"] is None
+    assert "no overall quality" in render_document([found], PROFILE).decode()
 
 
 def test_the_json_is_a_list_with_the_fields_of_the_design() -> None:
-    (found,) = json.loads(shown.machine([FULL]))
+    (found,) = json.loads(encode_quality([FULL]))
     assert {"session", "profile", "dimensions", "overall_quality", "chunks"} <= set(found)
     assert {"profile_version", "computed_from", "missing", "judge", "judge_versions"} <= set(found)
     goal = found["dimensions"]["goal_achievement"]
@@ -83,14 +92,14 @@ def test_the_json_is_a_list_with_the_fields_of_the_design() -> None:
     assert goal["evidence"] == [{"turn": 2, "quote": "goal_achievement shows it"}]
     assert found["dimensions"]["error_handling"]["score"] is None
     assert found["overall_quality"] == pytest.approx((0.2 + 0.16 + 0.07 + 0.09 + 0.0475) / 0.9)
-    assert json.loads(shown.machine([])) == []
+    assert json.loads(encode_quality([])) == []
 
 
 def test_text_of_transcripts_is_harmless_everywhere() -> None:
     said = Dimension(score=0.5, label=None, evidence=[Citation(turn=1, quote=HOSTILE)], rationale=HOSTILE)
     found = score_quality("x", PROFILE, [ChunkJudgement(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
-    assert "\x1b" not in drawn(shown.report([found], PROFILE, {"x": HOSTILE}))
-    page = shown.markdown([found], PROFILE, {"x": HOSTILE}).decode()
+    assert "\x1b" not in drawn(render_quality([found], PROFILE, {"x": HOSTILE}))
+    page = render_document([found], PROFILE, {"x": HOSTILE}).decode()
     assert "\x1b" not in page
     assert "<script>" not in page
     assert "[link]" not in page
@@ -98,7 +107,7 @@ def test_text_of_transcripts_is_harmless_everywhere() -> None:
 
 
 def test_the_document_has_a_section_for_each_session() -> None:
-    page = shown.markdown([FULL, made(goal_achievement=0, tool_efficiency=0.5)], PROFILE).decode()
+    page = render_document([FULL, made(goal_achievement=0, tool_efficiency=0.5)], PROFILE).decode()
     assert page.startswith("# Quality by the profile enhanced\n")
     assert page.count("\n## abc123") == 2
     assert "| goal achievement | 2 of 3 | complete |" in page
@@ -108,41 +117,41 @@ def test_the_document_has_a_section_for_each_session() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 0.39, 0.4, 0.69, 0.7, 1.0])
 def test_a_bar_is_always_as_wide(value: float) -> None:
-    found = shown.bar(value)
+    found = render_bar(value)
     assert len(found.plain) == shown.BAR
     assert found.plain.count(shown.FULL) == round(value * shown.BAR)
-    assert shown.bar(None).plain.strip() == ""
+    assert render_bar(None).plain.strip() == ""
 
 
 def test_without_a_score_the_reason_comes_first_and_then_what_the_judge_said() -> None:
     said = Dimension(score=None, label=None, evidence=[], rationale="No tool was used.", ungraded="nothing seen")
     found = score_quality("x", PROFILE, [ChunkJudgement(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
-    assert shown.why(said) == "ungraded: nothing seen. No tool was used."
-    assert shown.why(found.dimensions["output_quality"]).startswith("ungraded: ")
+    assert explain_dimension(said) == "ungraded: nothing seen. No tool was used."
+    assert explain_dimension(found.dimensions["output_quality"]).startswith("ungraded: ")
 
 
 def test_where_one_reason_holds_for_all_it_is_told_once() -> None:
     found = made(**dict.fromkeys((one.name for one in PROFILE.dimensions), None))
-    text = drawn(shown.report([found], PROFILE))
+    text = drawn(render_quality([found], PROFILE))
     assert "no overall quality: nothing seen" in text
     assert text.count("nothing seen") == 1
 
 
 def test_who_stood_in_is_told_in_every_view() -> None:
     found = msgspec.structs.replace(FULL, fallback="no key")
-    assert "judged by offline in one piece, for no key" in drawn(shown.report([found], PROFILE))
-    assert "1 session judged offline, for no key" in drawn(shown.listing([found], PROFILE, {}, 80), 80)
-    assert "judged by offline in one piece, for no key" in shown.markdown([found], PROFILE).decode()
+    assert "judged by offline in one piece, for no key" in drawn(render_quality([found], PROFILE))
+    assert "1 session judged offline, for no key" in drawn(render_list([found], PROFILE, {}, 80), 80)
+    assert "judged by offline in one piece, for no key" in render_document([found], PROFILE).decode()
 
 
 def test_the_weakest_dimension_has_the_least_of_what_it_could_have() -> None:
-    assert (shown.weakest(FULL, PROFILE) or ("",))[0] == "process_adherence"
+    assert (find_weakest(FULL, PROFILE) or ("",))[0] == "process_adherence"
     even = made(goal_achievement=0, error_handling=0, output_quality=0.0)
-    assert (shown.weakest(even, PROFILE) or ("",))[0] == "goal_achievement"
-    assert shown.weakest(made(), PROFILE) is None
+    assert (find_weakest(even, PROFILE) or ("",))[0] == "goal_achievement"
+    assert find_weakest(made(), PROFILE) is None
 
 
 def test_a_line_of_the_list_is_harmless_and_fits() -> None:
-    lines = drawn(shown.listing([FULL], PROFILE, {"abc123": HOSTILE * 5}, 80), 80).splitlines()
+    lines = drawn(render_list([FULL], PROFILE, {"abc123": HOSTILE * 5}, 80), 80).splitlines()
     assert not [line for line in lines if "\x1b" in line or len(line) > 80]
     assert "process adherence 0.35" in lines[1]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.reports.machine import SessionDetail, SessionsView, StreamDetail, StreamsView
+from assay.reports.json import SessionDetail, SessionsView, StreamDetail, StreamsView
 from assay.scores.breakdown import Window
 from assay.scores.measures import Measures
 from assay.scores.prism import Score, Waterfall

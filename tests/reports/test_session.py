@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay import facts
-from assay.reports import session
+from assay.reports.session import render_session
 from assay.scores.prism import has_crushed
 from assay.types import Citation, Join, Prompt, Reply, Session, Turn
 from tests.make_sessions import checked, facts_of, failing, missed, reason, session_of
@@ -28,7 +28,7 @@ def seen(one: Session, turns: list[Turn] | None = None, width: int = 200) -> str
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
         found = replace(one, crushed=has_crushed(one))
-        console.print(session.report(found, TURNS if turns is None else turns, UTC))
+        console.print(render_session(found, TURNS if turns is None else turns, UTC))
     return captured.get()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.machine import in_full
+from assay.reports.json import expand_fields
 from assay.sources import codex
 from assay.sources.claude_code.records import PatchHunk, ToolOutcome
 from assay.sources.claude_code.tools import list_asked_edits, list_made_edits, parse_input
@@ -208,6 +208,6 @@ def test_there_are_never_more_hashes_than_lines(one: str, other: str) -> None:
 
 def test_json_does_not_show_the_hashes() -> None:
     [turn] = turns(user("Go"), assistant(EDIT), answer("t1", "ok", PATCHED))
-    shown = in_full(turn)["calls"][0]["edits"]
+    shown = expand_fields(turn)["calls"][0]["edits"]
     text = "-    return price\n+    total = price + tax\n+    return total\n-}"
     assert shown == [{"path": PATH, "added": 2, "removed": 2, "how": "update", "text": text}]

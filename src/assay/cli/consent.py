@@ -15,8 +15,7 @@ from assay.llm import Question
 from assay.llm.egress import Estimate
 from assay.pipeline.cost import measure_question
 from assay.pipeline.models import AskOptions, ModelAccess, open_kept_answers, open_models
-from assay.reports.safe import many, safe
-from assay.reports.words import dollars
+from assay.reports.format import format_count, format_dollars, sanitize_text
 from assay.stores import Store
 
 YES = ("y", "yes")
@@ -66,7 +65,7 @@ def open_allowed_models(
         )
         try:
             if found.unavailable:
-                print(f"assay: {safe(found.unavailable)}; the offline judge judges instead", file=sys.stderr)
+                print(f"assay: {sanitize_text(found.unavailable)}; the offline judge judges instead", file=sys.stderr)
             if found.client and consent:
                 check_consent(
                     found.client.estimate([measure_question(one) for one in list_questions(found)]), config, consent
@@ -82,25 +81,25 @@ def check_consent(found: Estimate, config: Config, consent: Consent) -> None:
         return
     told = f"{describe_estimate(found)}{describe_limit(config)}"
     if consent.yes:
-        print(f"assay: asking {safe(told)}", file=sys.stderr)
+        print(f"assay: asking {sanitize_text(told)}", file=sys.stderr)
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise BadInput(
             f"this would ask {told}; nothing was sent. Add --yes to go on, `{consent.words}` shows every word"
         )
-    elif ask_person(f"This asks {safe(told)}. Go on? [y/N] ").strip().lower() not in YES:
+    elif ask_person(f"This asks {sanitize_text(told)}. Go on? [y/N] ").strip().lower() not in YES:
         raise BadInput(f"nothing was sent; --judge offline asks nobody, `{consent.words}` shows what would be sent")
 
 
 def describe_estimate(found: Estimate) -> str:
     """What is about to be asked, in a phrase."""
-    cost = "price not known" if found.cost_usd is None else f"about {dollars(found.cost_usd)}"
-    asked = f"{found.model} at {found.where} {many(found.questions, 'question')}"
+    cost = "price not known" if found.cost_usd is None else f"about {format_dollars(found.cost_usd)}"
+    asked = f"{found.model} at {found.where} {format_count(found.questions, 'question')}"
     kept = f", {found.cached:,} more are answered already" if found.cached else ""
     return f"{asked}: about {found.input:,} tokens in and {found.output:,} out, {cost}{kept}"
 
 
 def describe_limit(config: Config) -> str:
-    return "" if config.model.max_cost is None else f"; stops at {dollars(config.model.max_cost)}"
+    return "" if config.model.max_cost is None else f"; stops at {format_dollars(config.model.max_cost)}"
 
 
 def ask_person(question: str) -> str:

@@ -14,8 +14,8 @@ from assay.cli.settings import load_settings
 from assay.pipeline import privacy
 from assay.pipeline.doctor import examine_store
 from assay.pipeline.inputs import pick_report_time
-from assay.reports import checkup
-from assay.reports.safe import encoded
+from assay.reports.doctor import render_health
+from assay.reports.json import encode_json
 
 EXAMPLE = "Example: `assay doctor`"
 
@@ -37,7 +37,7 @@ def command(request: DoctorRequest) -> None:
     with open_transcripts(request.paths, config, request.jobs, may_be_empty=True) as found:
         health = examine_store(found.store, found.changes, rules, os.environ, Path.home())
     if request.as_json:
-        print_json(encoded(health))
+        print_json(encode_json(health))
     else:
         let_pipe_close()
-        Console().print(checkup.report(msgspec.to_builtins(health)))
+        Console().print(render_health(msgspec.to_builtins(health)))

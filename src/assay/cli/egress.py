@@ -30,8 +30,8 @@ from assay.cli.settings import load_config
 from assay.llm.egress import Egress
 from assay.pipeline.egress import connect_without_key, list_egress
 from assay.pipeline.models import needs_model
-from assay.reports import leaving
-from assay.reports.safe import encoded
+from assay.reports.egress import render_egress
+from assay.reports.json import encode_json
 
 EXAMPLE = "Example: `assay egress --judge anthropic --since 7d --words`"
 NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[])
@@ -75,8 +75,8 @@ def command(request: ShowEgressRequest) -> None:
 def print_egress(found: Egress, *, words: bool, as_json: bool) -> None:
     """Print what would be sent, with the very words where they are wanted."""
     if as_json:
-        print_json(encoded(found))
+        print_json(encode_json(found))
         return
     let_pipe_close()
     console = Console()
-    console.print(leaving.report(found, console.width, words=words))
+    console.print(render_egress(found, console.width, words=words))

@@ -44,7 +44,7 @@ from assay.evals.tasks.task import load_suite
 from assay.reports import evaluation as reports
 from assay.reports.evaluation_files import encode_evaluation, render_junit, render_markdown
 from assay.reports.evaluation_page import render_page
-from assay.reports.safe import encoded
+from assay.reports.json import encode_json
 from assay.types.evals import SCHEMA_VERSION, Checkup, Checkups, Comparison, Evaluation
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
@@ -96,7 +96,7 @@ def check_tasks(folders: Folders, as_json: AsJson = False) -> None:
         else:
             tasks += [check_task(task, os.environ) for task in load_suite(folder).tasks]
     checkups = Checkups(tasks=tuple(tasks), configs=tuple(configs))
-    print_answer(encoded(checkups), reports.render_checkups(checkups), as_json)
+    print_answer(encode_json(checkups), reports.render_checkups(checkups), as_json)
     if any(task.problems for task in checkups.tasks):
         raise typer.Exit(BAD)
 
@@ -150,7 +150,7 @@ def plan_suite(request: PlanRequest) -> None:
         len(suite.tasks), request.repeats or REPEATS, request.want, pilot,
         is_judged=any(task.rubric for task in suite.tasks), attempt=request.attempt or 1,
     )  # fmt: skip
-    told = encoded({"schema_version": SCHEMA_VERSION, **asdict(plan)})
+    told = encode_json({"schema_version": SCHEMA_VERSION, **asdict(plan)})
     print_answer(told, reports.render_sentences(planner.describe_plan(plan)), request.as_json)
     if not plan.is_decidable:
         raise typer.Exit(UNDECIDED)
@@ -196,6 +196,6 @@ def leave_with(
     for target in targets:
         write_target(FORMATS[target.suffix.lower()](evaluation, target), target)
         print_written(target)
-    print_answer(encoded(evaluation), text or reports.render_evaluation(evaluation), as_json)
+    print_answer(encode_json(evaluation), text or reports.render_evaluation(evaluation), as_json)
     sys.stdout.flush()
     raise typer.Exit(evaluation.exit_code)

@@ -37,7 +37,7 @@ from assay.evals.tasks.config import AgentConfig, load_config
 from assay.evals.tasks.task import Suite, load_suite
 from assay.pipeline.models import needs_model
 from assay.pipeline.quality import pick_quality_model
-from assay.reports.safe import many, one_line, safe
+from assay.reports.format import format_count, format_line, sanitize_text
 from assay.types.evals import Arm, Rule
 
 ROOT, REPEATS = Path(".assay/runs"), 3
@@ -210,7 +210,9 @@ def open_judge(request: EvalRunRequest, suite: Suite) -> Iterator[RubricJudge | 
     if not rubrics or not needs_model(config):
         yield None
         return
-    ask_consent(request, f"{config.judge} is asked once for each trial of {many(rubrics, 'task')} with a rubric")
+    ask_consent(
+        request, f"{config.judge} is asked once for each trial of {format_count(rubrics, 'task')} with a rubric"
+    )
     judge = RubricJudge(config, os.environ)
     try:
         yield judge
@@ -235,7 +237,7 @@ def promise_gain(suite: Suite, repeats: int, attempt: int, want: float | None, *
         raise BadInput("; ".join(plan.says))
     if sys.stderr.isatty() or not plan.is_decidable:
         for line in planner.describe_plan(plan) if sys.stderr.isatty() else plan.says:
-            print(f"assay: {safe(line)}", file=sys.stderr)
+            print(f"assay: {sanitize_text(line)}", file=sys.stderr)
     return planner.describe_plan(plan)
 
 
@@ -253,9 +255,9 @@ def open_progress() -> Iterator[Callable[[RunProgress], None]]:
 
         def report(at: RunProgress) -> None:
             slot = at.slot
-            name = one_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
+            name = format_line(f"{slot.task}, {slot.arm}, {slot.repeat}", 60)
             if at.event == "failed":
-                bar.say(f"{name}: {one_line(at.why, 200)}; not the agent's failure")
+                bar.say(f"{name}: {format_line(at.why, 200)}; not the agent's failure")
             bar.show(at.done, at.planned, f"USD {at.usd:.2f}  {name}")
 
         yield report

@@ -64,7 +64,8 @@ from assay.pipeline.quality import (
 )
 from assay.pipeline.score import open_run, score_run
 from assay.pipeline.scoring_run import Selection
-from assay.reports.safe import encoded, many, one_line, safe
+from assay.reports.format import format_count, format_line, sanitize_text
+from assay.reports.json import encode_json
 from assay.scores import profiles
 from assay.sources import find_source
 from assay.stores import RemoteProject, Store, open_store, pick_store_url
@@ -119,7 +120,7 @@ def print_answer(as_json: bool, found: Any, lines: list[str], **more: Any) -> No
     """Print an answer, for machines or for people."""
     if as_json:
         table = found if isinstance(found, dict) else {name: getattr(found, name) for name in found.__struct_fields__}
-        print_json(encoded({"schema_version": 1, **table, **more}))
+        print_json(encode_json({"schema_version": 1, **table, **more}))
     else:
         let_pipe_close()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -137,10 +138,10 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
     found = redact_answer(found)
     pace = f"{found.per_minute} requests a minute at most" if found.per_minute else "no limit on requests"
     lines = [
-        f"{found.host}: Langfuse {one_line(found.version, 40) or 'of unknown version'}",
-        f"project {one_line(found.project, NAME)} ({one_line(found.project_id, NAME)})",
+        f"{found.host}: Langfuse {format_line(found.version, 40) or 'of unknown version'}",
+        f"project {format_line(found.project, NAME)} ({format_line(found.project_id, NAME)})",
         f"reads the {found.generation} way, hands scores in by {found.writes}, {pace}",
-        f"{many(written.scores, 'score')} written from this store"
+        f"{format_count(written.scores, 'score')} written from this store"
         + (f", the last {written.last_at}" if written.scores else ""),
     ]
     print_answer(as_json, found, lines, written=written.scores, last_written_at=written.last_at or None)
@@ -163,7 +164,7 @@ def describe_setup(found: SetupReport) -> list[str]:
         *(f"{name}: there" for name in found.found),
         *(f"{name}: created" for name in found.created),
         *(f"{name}: would be created" for name in found.missing),
-        *(f"{one.name}: left alone, {one_line(one.why, 300)}" for one in found.mismatched),
+        *(f"{one.name}: left alone, {format_line(one.why, 300)}" for one in found.mismatched),
     ]
 
 
@@ -203,17 +204,17 @@ def describe_pull(found: PullReport, folder: Path) -> list[str]:
     """What became of each session."""
     return [
         *(describe_pulled_session(one) for one in found.pulled),
-        *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
-        *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
-        f"{many(len(found.pulled), 'session')} in {one_line(str(folder), 300)}",
+        *(f"{format_line(name, NAME)}: nothing there (yet)" for name in found.empty),
+        *(f"{format_line(name, NAME)}: {format_line(why, 300)}" for name, why in found.failed),
+        f"{format_count(len(found.pulled), 'session')} in {format_line(str(folder), 300)}",
     ]
 
 
 def describe_pulled_session(one: PulledSession) -> str:
     is_silent = "" if one.has_text else ", without any text"
     how = "" if one.is_changed else ", as before"
-    size = f"{many(one.traces, 'trace')}, {many(one.observations, 'observation')}"
-    return f"{one_line(one.session, NAME)}: {size}{how}{is_silent}"
+    size = f"{format_count(one.traces, 'trace')}, {format_count(one.observations, 'observation')}"
+    return f"{format_line(one.session, NAME)}: {size}{how}{is_silent}"
 
 
 # --- score --------------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ def judge_qualities(
             found = desk.client.estimate([measure_question(one) for one in list_questions(some, scale, config, desk)])
             if found.questions:
                 print(
-                    f"assay: this would ask {safe(describe_estimate(found))}; values are not known before",
+                    f"assay: this would ask {sanitize_text(describe_estimate(found))}; values are not known before",
                     file=sys.stderr,
                 )
         return judge_quality(some, scale, config, desk)
@@ -358,8 +359,8 @@ def print_delivery(done: PushReport | None, found: PullReport, as_json: bool) ->
     """Print what became of all, and leave with code 2 where anything is missing."""
     done, found = redact_answer(done) if done else None, redact_answer(found)
     lines = [
-        *(f"{one_line(name, NAME)}: nothing there (yet)" for name in found.empty),
-        *(f"{one_line(name, NAME)}: {one_line(why, 300)}" for name, why in found.failed),
+        *(f"{format_line(name, NAME)}: nothing there (yet)" for name in found.empty),
+        *(f"{format_line(name, NAME)}: {format_line(why, 300)}" for name, why in found.failed),
         *(describe_delivery(done) if done else ()),
     ]
     print_answer(as_json, done.to_table() if done else PullReport(), lines, empty=found.empty, failed=found.failed)
@@ -372,13 +373,13 @@ def describe_delivery(done: PushReport) -> list[str]:
     became = dict.fromkeys(done.written.stored, "stored") | dict.fromkeys(done.written.unchanged, "there already")
     became |= dict.fromkeys(done.written.would_write, "would be written")
     became |= {one.id: "not stored" for one in done.written.not_stored}
-    left = Counter(one_line(f"{one.session}: {one.why}", NAME + 300) for one in done.left_out)
+    left = Counter(format_line(f"{one.session}: {one.why}", NAME + 300) for one in done.left_out)
     return [
         *(f"{name}: score config created" for name in done.configs_created),
         *(describe_sent(one, Counter(became[score.id] for score in one.scores)) for one in done.sessions),
         *(f"{line} ({n} goals)" if n > 1 else line for line, n in left.items()),
         *(
-            f"{one_line(one.session, NAME)}: {one.name} not stored: {one_line(one.why, 300)}"
+            f"{format_line(one.session, NAME)}: {one.name} not stored: {format_line(one.why, 300)}"
             for one in done.written.not_stored
         ),
         ", ".join(f"{n:,} {what}" for what, n in Counter(became.values()).items()) or "nothing to write",
@@ -391,4 +392,4 @@ def describe_sent(one: PushedSession, became: Counter[str]) -> str:
     overall = "" if one.overall_quality is None else f", overall quality {one.overall_quality:.2f}"
     ungraded = f"; ungraded: {', '.join(one.ungraded)}" if one.ungraded else ""
     sums = ", ".join(f"{n} {what}" for what, n in became.items())
-    return f"{one_line(one.session, NAME)}{part}: {sums}{overall}{ungraded}"
+    return f"{format_line(one.session, NAME)}{part}: {sums}{overall}{ungraded}"

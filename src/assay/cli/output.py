@@ -12,8 +12,10 @@ import typer
 
 from assay.errors import BadInput
 from assay.files import write_atomically
-from assay.reports import markdown, table
-from assay.reports.safe import encoded, safe
+from assay.reports.format import sanitize_text
+from assay.reports.json import encode_json
+from assay.reports.markdown import render_markdown
+from assay.reports.spreadsheet import render_csv
 from assay.scores.report import Report
 
 Output = Annotated[
@@ -22,9 +24,9 @@ Output = Annotated[
 ]
 
 FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
-    ".json": lambda report, _: encoded(report) + b"\n",
-    ".csv": lambda report, _: table.table(report),
-    ".md": markdown.report,
+    ".json": lambda report, _: encode_json(report) + b"\n",
+    ".csv": lambda report, _: render_csv(report),
+    ".md": render_markdown,
 }
 
 
@@ -64,13 +66,13 @@ def write_target(content: bytes, target: Path) -> None:
 
 def print_written(target: Path) -> None:
     """Print on stderr that a file was written."""
-    print(f"assay: wrote {safe(str(target))}", file=sys.stderr)
+    print(f"assay: wrote {sanitize_text(str(target))}", file=sys.stderr)
 
 
 def print_note(note: str) -> None:
     """Print a line on stderr, behind all that was printed before."""
     sys.stdout.flush()
-    print(f"assay: {safe(note)}", file=sys.stderr)
+    print(f"assay: {sanitize_text(note)}", file=sys.stderr)
 
 
 def print_json(content: bytes) -> None:

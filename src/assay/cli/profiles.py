@@ -11,8 +11,9 @@ from rich.console import Console
 from assay.cli.options import AsJson
 from assay.cli.output import let_pipe_close, print_json
 from assay.errors import BadInput
-from assay.reports import profiles as shown
-from assay.reports.safe import encoded, many, one_line
+from assay.reports.format import format_count, format_line
+from assay.reports.json import encode_json
+from assay.reports.profiles import ListedProfile, render_profile, render_profiles
 from assay.scores import profiles
 from assay.types.quality import Profile
 
@@ -46,20 +47,20 @@ def list_all(as_json: AsJson = False) -> None:
     """List all profiles: those that are shipped, and your own beside `assay.toml`."""
     found = [build_listed(one) for one in profiles.list_profiles(list_folders())]
     if as_json:
-        print_json(encoded({"schema_version": 1, "profiles": found}))
+        print_json(encode_json({"schema_version": 1, "profiles": found}))
         return
     let_pipe_close()
-    Console().print(shown.listing(found))
+    Console().print(render_profiles(found))
 
 
-def build_listed(one: profiles.ProfileFile) -> shown.Listed:
+def build_listed(one: profiles.ProfileFile) -> ListedProfile:
     """A profile as listed, sound or not."""
     path = str(one.path) if one.path else None
     try:
         profile = profiles.load_profile(one.name, list_folders())
     except BadInput as error:
-        return shown.Listed(name=one.name, path=path, about=str(error), version=None)
-    return shown.Listed(name=one.name, path=path, about=profile.about, version=profiles.hash_profile(profile))
+        return ListedProfile(name=one.name, path=path, about=str(error), version=None)
+    return ListedProfile(name=one.name, path=path, about=profile.about, version=profiles.hash_profile(profile))
 
 
 @app.command("show")
@@ -67,10 +68,10 @@ def show(profile: Name, as_json: AsJson = False) -> None:
     """Show what a profile asks for, how it is weighed, and what the offline judge looks at."""
     found = profiles.load_profile(profile, list_folders())
     if as_json:
-        print_json(encoded({"schema_version": 1, "profile": build_view(found)}))
+        print_json(encode_json({"schema_version": 1, "profile": build_view(found)}))
         return
     let_pipe_close()
-    Console().print(shown.detail(found))
+    Console().print(render_profile(found))
 
 
 @app.command("check")
@@ -79,10 +80,10 @@ def check(names: Names = None, as_json: AsJson = False) -> None:
     found = [check_profile(name) for name in names or [one.name for one in profiles.list_profiles(list_folders())]]
     if as_json:
         body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
-        print_json(encoded(body))
+        print_json(encode_json(body))
     else:
         let_pipe_close()
-        sys.stdout.write("".join(f"{one_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))
+        sys.stdout.write("".join(f"{format_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))
     sys.stdout.flush()
     if broken := [why for _, _, why in found if why]:
         raise BadInput("\n".join(broken))
@@ -95,4 +96,4 @@ def check_profile(name: str) -> tuple[str, str, str]:
     except BadInput as error:
         return name, "", str(error)
     total = sum(one.weight for one in found.dimensions)
-    return name, f"fine, {many(len(found.dimensions), 'dimension')}, weights sum to {total:.2f}", ""
+    return name, f"fine, {format_count(len(found.dimensions), 'dimension')}, weights sum to {total:.2f}", ""

@@ -46,8 +46,8 @@ from assay.pipeline.quality import (
     list_subjects,
     pick_quality_model,
 )
-from assay.reports import quality as shown
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
+from assay.reports.quality import encode_quality, render_document, render_list, render_quality
 from assay.scores import profiles
 from assay.stores import Store
 from assay.types.quality import Profile, Quality
@@ -121,10 +121,10 @@ def command(request: QualityRequest) -> None:
     titles = {subject.session.id: subject.session.title for subject in sessions}
     if target:
         is_json = target.suffix == ".json"
-        write_target(shown.machine(qualities) if is_json else shown.markdown(qualities, profile, titles), target)
+        write_target(encode_quality(qualities) if is_json else render_document(qualities, profile, titles), target)
         print_written(target)
     if request.as_json:
-        print_json(shown.machine(qualities))
+        print_json(encode_quality(qualities))
     else:
         print_qualities(qualities, profile, titles, in_full=request.details or len(qualities) <= FEW)
 
@@ -134,7 +134,7 @@ def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
     paths = [Path(one) for one in which if Path(one).expanduser().exists()]
     ids = tuple(one.lower() for one in which if not Path(one).expanduser().exists())
     if paths and ids:
-        raise BadInput(f"{one_line(ids[0], 60)!r} is no file or folder; give paths, or ids of sessions, not both")
+        raise BadInput(f"{format_line(ids[0], 60)!r} is no file or folder; give paths, or ids of sessions, not both")
     return paths, ids
 
 
@@ -148,7 +148,7 @@ def open_subjects(request: QualityRequest, config: Config) -> Iterator[tuple[Sto
         sessions = list_subjects(transcripts.store, config, roots, selection, ids)
         for one in ids:
             if not any(subject.session.id.startswith(one) for subject in sessions):
-                raise BadInput(f"no session begins with {one_line(one, 60)!r}; `assay sessions` lists them")
+                raise BadInput(f"no session begins with {format_line(one, 60)!r}; `assay sessions` lists them")
         if not sessions:
             raise BadInput("there are no sessions to look at; `assay sessions` lists those that were found")
         yield transcripts.store, sessions
@@ -171,6 +171,6 @@ def print_qualities(qualities: Sequence[Quality], profile: Profile, titles: dict
     let_pipe_close()
     console = Console()
     if in_full:
-        console.print(shown.report(qualities, profile, titles))
+        console.print(render_quality(qualities, profile, titles))
     else:
-        console.print(shown.listing(qualities, profile, titles, console.width))
+        console.print(render_list(qualities, profile, titles, console.width))

@@ -21,9 +21,7 @@ from assay.pipeline.models import ModelAccess
 from assay.pipeline.pool import ignore_progress
 from assay.pipeline.score import Transcripts, open_run, score_run
 from assay.pipeline.scoring_run import Selection
-from assay.reports import terminal
-from assay.reports.safe import many, one_line
-from assay.reports.words import listed, places
+from assay.reports.format import format_count, format_line, format_list, format_time, shorten_paths
 from assay.scores.report import Report
 
 
@@ -119,13 +117,13 @@ def score_transcripts(
 def explain_empty_selection(request: SelectionRequest, everything: Report, here: tzinfo) -> str:
     """That a selection leaves nothing, and what there would have been without it."""
     given = {"--since": request.since, "--until": request.until, "--project": request.project}
-    options = " ".join(f"{option} {one_line(value, 60)}" for option, value in given.items() if value)
+    options = " ".join(f"{option} {format_line(value, 60)}" for option, value in given.items() if value)
     began = [session.started_at for session in everything.sessions if session.started_at]
-    note = f"none of {many(len(everything.sessions), 'session')} fits {options}"
+    note = f"none of {format_count(len(everything.sessions), 'session')} fits {options}"
     if began and (request.since or request.until):
-        first, last = terminal.moment(min(began), here), terminal.moment(max(began), here)
+        first, last = format_time(min(began), here), format_time(max(began), here)
         note += f"; the first one began {first}, the last {last}"
     if request.project:
-        names = sorted(set(places(session.project for session in everything.sessions).values()))
-        note += f"; projects: {one_line(listed(names, 6), 200)}"
+        names = sorted(set(shorten_paths(session.project for session in everything.sessions).values()))
+        note += f"; projects: {format_line(format_list(names, 6), 200)}"
     return note

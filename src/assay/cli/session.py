@@ -14,7 +14,7 @@ from assay.cli.settings import load_last_config
 from assay.config import Config
 from assay.pipeline import corrections
 from assay.pipeline.corrections import find_one_session
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
 from assay.stores import Store, open_existing_store, pick_store_url
 from assay.types import Session
 
@@ -69,7 +69,7 @@ def open_corrections(store: str | None) -> Iterator[tuple[Store, Config]]:
 
 
 def quote_title(session: Session) -> str:
-    return f"“{one_line(session.title, 60)}”"
+    return f"“{format_line(session.title, 60)}”"
 
 
 def format_now() -> str:

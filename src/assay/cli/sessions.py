@@ -29,8 +29,9 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
-from assay.reports import listing, machine
-from assay.reports.safe import many
+from assay.reports.format import format_count
+from assay.reports.json import encode_sessions
+from assay.reports.sessions import measure_session_ids, render_ledger, render_sessions
 from assay.types import Intent, LedgerLine, Session
 
 EXAMPLE = "Example: `assay sessions --since 7d --not-crushed`, then `assay show ID` for why"
@@ -81,12 +82,14 @@ def command(request: SessionsRequest) -> None:
     sessions = select_sessions(request, answer.report.sessions)
     entries = select_entries(sessions, answer.report.ledger)
     if request.as_json:
-        print_json(machine.sessions(sessions, entries))
+        print_json(encode_sessions(sessions, entries))
     elif request.ledger:
         print_ledger(entries, answer.zone)
     else:
         print_sessions(sessions, answer.zone, request.limit)
-    note = answer.note or ("" if sessions else f"none of {many(len(answer.report.sessions), 'session')} is like that")
+    note = answer.note or (
+        "" if sessions else f"none of {format_count(len(answer.report.sessions), 'session')} is like that"
+    )
     if note:
         print_note(note)
 
@@ -111,7 +114,7 @@ def print_ledger(entries: Sequence[LedgerLine], zone: tzinfo) -> None:
     """Print where sessions begin and were joined."""
     let_pipe_close()
     console = Console()
-    console.print(listing.ledger(entries, zone, console.width))
+    console.print(render_ledger(entries, zone, console.width))
 
 
 def print_sessions(sessions: Sequence[Session], zone: tzinfo, limit: int | None) -> None:
@@ -123,9 +126,9 @@ def print_sessions(sessions: Sequence[Session], zone: tzinfo, limit: int | None)
     fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
     most = fitting if limit is None else limit
     shown = sessions[-most:] if most else sessions
-    console.print(listing.sessions(shown, zone, console.width, listing.id_length(sessions)))
+    console.print(render_sessions(shown, zone, console.width, measure_session_ids(sessions)))
     counted = [session.crushed for session in sessions if session.crushed is not None]
-    counts = f"{many(len(sessions), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
+    counts = f"{format_count(len(sessions), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
     earlier = len(sessions) - len(shown)
     hint = f"; {earlier} earlier ones with --limit 0" if earlier else ""
     console.print(Text(f"\n{counts}{hint}; `assay show ID` says why", "dim"))

@@ -24,9 +24,11 @@ from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import ScoringRun
-from assay.reports import listing, machine, terminal
-from assay.reports import session as one_session
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
+from assay.reports.json import encode_session, encode_stream
+from assay.reports.session import render_session
+from assay.reports.sessions import render_sessions
+from assay.reports.streams import render_stream
 from assay.scores.prism import has_crushed
 from assay.sessions.links import LinkedSession
 from assay.stores import Store, open_existing_store, pick_store_url
@@ -100,7 +102,8 @@ def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Str
         exact, streams = linked, list(there.streams)
     if not exact and not streams:
         raise BadInput(
-            f"no session or stream begins with {one_line(prefix, 60)!r}; `assay sessions` and `assay streams` list them"
+            f"no session or stream begins with {format_line(prefix, 60)!r}; "
+            "`assay sessions` and `assay streams` list them"
         )
     if len(exact) + len(streams) > 1:
         raise build_ambiguity_error(prefix, run.follow_sessions(exact[:MOST], there.linked)[0], streams, len(exact))
@@ -111,8 +114,8 @@ def build_ambiguity_error(
     prefix: str, sessions: Sequence[Session], streams: Sequence[StreamSummary], there: int
 ) -> BadInput:
     """The error that an id says too little, with what it may mean."""
-    names = [f"session {one.id}  {one_line(one.title, 60)}" for one in sessions]
-    names += [f"stream  {one.id}  {one_line(one.title, 60)}" for one in streams]
+    names = [f"session {one.id}  {format_line(one.title, 60)}" for one in sessions]
+    names += [f"stream  {one.id}  {format_line(one.title, 60)}" for one in streams]
     listed = "\n  ".join(names[:MOST])
     total = there + len(streams)
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
@@ -134,10 +137,10 @@ def print_session(store: Store, config: Config, session: Session, *, as_json: bo
     turns = read_turns(store, config, session)
     session = update_crushed(session)
     if as_json:
-        print_json(machine.session_detail(session, turns))
+        print_json(encode_session(session, turns))
     else:
         let_pipe_close()
-        Console().print(one_session.report(session, turns, zone(config)))
+        Console().print(render_session(session, turns, zone(config)))
 
 
 def print_stream(
@@ -147,11 +150,11 @@ def print_stream(
         store.transcripts.load_stream(summary.agent, summary.id), privacy.build_rules(config, pick_report_time(config))
     ).stream
     if as_json:
-        print_json(machine.detail(summary, whole, [session.id for session in sessions]))
+        print_json(encode_stream(summary, whole, [session.id for session in sessions]))
         return
     let_pipe_close()
     console = Console()
-    console.print(terminal.stream(summary, whole))
+    console.print(render_stream(summary, whole))
     if sessions:
         console.print(Text("Sessions in it", "bold"))
-        console.print(listing.sessions(sessions, zone(config), console.width))
+        console.print(render_sessions(sessions, zone(config), console.width))

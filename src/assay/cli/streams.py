@@ -14,8 +14,9 @@ from assay.cli.settings import load_settings
 from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
-from assay.reports import machine, terminal
-from assay.reports.safe import encoded, many, safe
+from assay.reports.format import format_count, sanitize_text
+from assay.reports.json import LineCounts, ScanView, Skip, StreamsView, build_skips, build_stream_view, encode_json
+from assay.reports.streams import describe_doubts, render_streams
 from assay.types import StreamSummary
 
 Since = Annotated[str | None, typer.Option(help="Only streams that went on after this: 2026-11-01, or 7d.")]
@@ -66,25 +67,22 @@ def encode_streams(found: Transcripts, summaries: list[StreamSummary], rules: pr
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
     unread = found.changes.unreadable
-    return encoded(
-        machine.StreamsView(
+    return encode_json(
+        StreamsView(
             files=found.changes.files,
-            lines=machine.Lines(total=read + skipped, read=read, skipped=skipped),
+            lines=LineCounts(total=read + skipped, read=read, skipped=skipped),
             skipped=[
-                *machine.skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
-                *(
-                    machine.Skip(file=path, line=None, why=why)
-                    for path, why in privacy.redact_unreadable(unread, rules)
-                ),
+                *build_skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
+                *(Skip(file=path, line=None, why=why) for path, why in privacy.redact_unreadable(unread, rules)),
             ],
-            scan=machine.ScanView(
+            scan=ScanView(
                 seconds=round(found.seconds, 6),
                 bytes_read=found.changes.bytes_read,
                 new=found.changes.new,
                 changed=found.changes.changed,
                 gone=found.changes.gone,
             ),
-            streams=[machine.stream_view(one) for one in summaries],
+            streams=[build_stream_view(one) for one in summaries],
         )
     )
 
@@ -93,15 +91,16 @@ def explain_nothing(found: Transcripts, rules: privacy.PrivacyRules) -> str:
     """Why there is no stream to list."""
     there = len(found.store.transcripts.list_streams(found.changes.roots))
     if there:
-        return f"none of {many(there, 'stream')} fits --since, --until and --project"
+        return f"none of {format_count(there, 'stream')} fits --since, --until and --project"
     if found.changes.unreadable:
-        return f"{many(len(found.changes.unreadable), 'file')} could not be opened; `assay doctor` says which and why"
+        closed = format_count(len(found.changes.unreadable), "file")
+        return f"{closed} could not be opened; `assay doctor` says which and why"
     skipped = privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)
     foreign = [(path, why) for path, line, why in skipped if not line]
     if foreign:
         path, why = foreign[0]
-        more = f", and {many(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
-        return f"no streams here: {safe(path)} is {why}{more}"
+        more = f", and {format_count(len(foreign) - 1, 'more file')}" if len(foreign) > 1 else ""
+        return f"no streams here: {sanitize_text(path)} is {why}{more}"
     return "no transcripts here; give the folder that has them, or see `assay doctor` (what was found) and `assay demo`"
 
 
@@ -112,7 +111,9 @@ def print_streams(found: Transcripts, summaries: list[StreamSummary], rules: pri
     if not summaries:
         console.print(Text(explain_nothing(found, rules)))
         return
-    console.print(terminal.streams(summaries, console.width))
-    files = f"{many(found.changes.files, 'file')}, {found.changes.new} new, {found.changes.changed} changed"
-    console.print(Text(f"\n{many(len(summaries), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
-    terminal.doubts(console, found.store.transcripts.list_skips(found.changes.roots), found.changes.unreadable)
+    console.print(render_streams(summaries, console.width))
+    files = f"{format_count(found.changes.files, 'file')}, {found.changes.new} new, {found.changes.changed} changed"
+    console.print(Text(f"\n{format_count(len(summaries), 'stream')} in {files}, read in {found.seconds:.2f} s", "dim"))
+    skips = found.store.transcripts.list_skips(found.changes.roots)
+    if doubts := describe_doubts(len(skips), len(found.changes.unreadable)):
+        console.print(Text(doubts, "yellow"))

@@ -9,7 +9,7 @@ from assay.cli.settings import load_settings
 from assay.config import Config, Redaction, Tenant
 from assay.errors import AssayError
 from assay.pipeline import privacy
-from assay.reports.safe import safe
+from assay.reports.format import sanitize_text
 from assay.sessions.redaction import RedactionOptions, Redactor
 
 STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenants={"": Tenant(opt_out=True)})
@@ -17,7 +17,9 @@ STRICTEST = Config(redaction=Redaction(email=True, home=True, hosts=True), tenan
 
 def report_error(message: str) -> None:
     """Print an error of the person's in one line."""
-    print(f"assay: {safe(Redactor(build_redaction(load_settings_or(Config()))).text(message))}", file=sys.stderr)
+    print(
+        f"assay: {sanitize_text(Redactor(build_redaction(load_settings_or(Config()))).text(message))}", file=sys.stderr
+    )
 
 
 def report_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -30,7 +32,7 @@ def report_crash(kind: type[BaseException], error: BaseException, trace: Traceba
         lines = [*traceback.format_tb(trace), f"{kind.__qualname__}: (its message may quote words that are withheld)\n"]
     else:
         lines = traceback.format_exception(kind, error, trace)
-    print(safe(Redactor(build_redaction(config)).text("".join(lines))), file=sys.stderr, end="")
+    print(sanitize_text(Redactor(build_redaction(config)).text("".join(lines))), file=sys.stderr, end="")
 
 
 def load_settings_or(otherwise: Config) -> Config:

@@ -3,7 +3,7 @@
 from assay.config import Config
 from assay.errors import BadInput
 from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
 from assay.sessions.boundaries import hash_turn
 from assay.stores import Store
 from assay.types import PersonCorrection, Segment, Session, Turn
@@ -19,11 +19,11 @@ def find_one_session(store: Store, config: Config, prefix: str) -> Session:
     """The session whose id begins so; none or several are told."""
     found = find_sessions(store, config, prefix.lower()) if prefix else []
     if not found:
-        said = one_line(prefix, 60)
+        said = format_line(prefix, 60)
         raise BadInput(f"no session begins with {said!r}; `assay sessions` lists them, `assay score` reads what is new")
     if len(found) > 1:
         listed = "\n  ".join(
-            f"{one.id}  {one.started_at[:16]}  {one_line(one.title, 60)}" for one in found[:MOST_LISTED]
+            f"{one.id}  {one.started_at[:16]}  {format_line(one.title, 60)}" for one in found[:MOST_LISTED]
         )
         more = f"\n  and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
         raise BadInput(f"{len(found)} sessions begin with {prefix!r}; give more of the id:\n  {listed}{more}")
@@ -55,7 +55,7 @@ def find_turn(placed: Placed, session: Session, turn: str) -> int:
     if not found:
         last = f"it has turns 1 to {len(placed)}" if len(placed) > 1 else "it has one turn"
         raise BadInput(
-            f"there is no turn {one_line(turn, 60)} in {session.id}: {last}, `assay show {session.id}` shows them"
+            f"there is no turn {format_line(turn, 60)} in {session.id}: {last}, `assay show {session.id}` shows them"
         )
     return found[0]
 

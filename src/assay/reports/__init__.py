@@ -1,5 +1,15 @@
-"""Reports show values: to a person in the terminal, to a machine as JSON.
+"""Reports show values: to a person in the terminal or in a document, to a machine as JSON or CSV.
 
-Takes `assay.types` values; gives text; never sees a store. What comes out of transcripts is hostile:
-`safe` stands before every terminal.
+- `format`: numbers, times, names and lists as text; `sanitize_text` stands before every terminal
+- `json`: what machines read
+- `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
+- `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
+- `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
+- `quality`, `profiles`: how well sessions were run, and what that was judged by
+- `egress`: what would leave this machine
+- `doctor`: what was found, skipped and not understood
+- `evaluation`, `evaluation_files`, `evaluation_page`: an evaluation in the terminal, in files, as a page
+
+Takes values of types, `scores`, `llm` (estimates) and `judges` (criteria); gives text, bytes and what Rich can print;
+imports nothing else of ours, and never sees a store. What comes out of transcripts is hostile.
 """

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
 from assay.types.evals import ARMS, Checkup, Checkups, Evaluation, Suspect, TaskResult, TrialLine
 
 STYLES = {"improved": "bold green", "regressed": "bold red", "mixed": "bold red", "invalid": "bold red"}
@@ -40,7 +40,7 @@ def render_verdict(found: Evaluation) -> Text:
 
 
 def render_lines(said: Iterable[str], style: str = "") -> list[RenderableType]:
-    return [Padding(Text(one_line(one, MOST_WORDS), style), (0, 0, 0, 2)) for one in said]
+    return [Padding(Text(format_line(one, MOST_WORDS), style), (0, 0, 0, 2)) for one in said]
 
 
 def render_section(title: str, said: Iterable[str]) -> list[RenderableType]:
@@ -60,12 +60,12 @@ def render_tasks(found: Evaluation) -> Table:
     for one in sort_tasks(found):
         style = "red" if (one.delta or 0) < 0 else "green" if (one.delta or 0) > 0 else "dim"
         table.add_row(
-            Text(one_line(one.task, MOST_NAME)),
+            Text(format_line(one.task, MOST_NAME)),
             format_number(one.baseline),
             format_number(one.candidate),
             Text(format_difference(one.delta), style),
             format_passes(one),
-            Text(one_line(one.left_out, 100), "yellow") if one.left_out else render_grid(found.run.trials, one.task),
+            Text(format_line(one.left_out, 100), "yellow") if one.left_out else render_grid(found.run.trials, one.task),
         )
     return table
 
@@ -109,7 +109,7 @@ def list_configurations(found: Evaluation) -> list[str]:
 
 def describe_run(found: Evaluation) -> str:
     """Where it ran, what it took, where it lies."""
-    return one_line(f"{describe_cost(found)}; {found.run.sandbox}; kept in {found.run.folder}", MOST_WORDS)
+    return format_line(f"{describe_cost(found)}; {found.run.sandbox}; kept in {found.run.folder}", MOST_WORDS)
 
 
 def render_gate(found: Evaluation) -> Group:
@@ -119,7 +119,7 @@ def render_gate(found: Evaluation) -> Group:
 
 def render_sentences(said: Iterable[str]) -> Group:
     """Sentences, one to a line."""
-    return Group(*(Text(one_line(one, MOST_WORDS)) for one in said))
+    return Group(*(Text(format_line(one, MOST_WORDS)) for one in said))
 
 
 def render_checkups(found: Checkups) -> Group:
@@ -127,10 +127,12 @@ def render_checkups(found: Checkups) -> Group:
     parts: list[RenderableType] = []
     for one in found.tasks:
         parts.append(
-            Text.assemble(MARK[not one.problems], " ", (one_line(one.task, MOST_NAME), "bold"), describe_checkup(one))
+            Text.assemble(
+                MARK[not one.problems], " ", (format_line(one.task, MOST_NAME), "bold"), describe_checkup(one)
+            )
         )
         parts += [*render_lines(one.problems, "red"), *render_lines(one.cautions, "yellow")]
-    parts += [Text.assemble(MARK[True], " ", one_line(name, MOST_NAME), "  configuration") for name in found.configs]
+    parts += [Text.assemble(MARK[True], " ", format_line(name, MOST_NAME), "  configuration") for name in found.configs]
     return Group(*parts)
 
 

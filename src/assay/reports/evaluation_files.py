@@ -16,8 +16,9 @@ from assay.reports.evaluation import (
     list_figures,
     sort_tasks,
 )
-from assay.reports.markdown import escaped, rows, section
-from assay.reports.safe import encoded, safe
+from assay.reports.format import sanitize_text
+from assay.reports.json import encode_json
+from assay.reports.markdown import escape_markdown, render_heading, render_table
 from assay.types.evals import ARMS, Evaluation, TaskResult, TrialLine
 
 MARKER = "<!-- assay:evaluation -->"
@@ -29,7 +30,7 @@ NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def encode_evaluation(found: Evaluation) -> bytes:
     """An evaluation as one line of JSON."""
-    return encoded(found) + b"\n"
+    return encode_json(found) + b"\n"
 
 
 # --- JUnit ------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ def describe_trial(one: TrialLine) -> str:
 
 def escape_xml(text: str) -> str:
     """Any text as XML takes it."""
-    return escape(NOT_XML.sub("\ufffd", safe(text)))
+    return escape(NOT_XML.sub("\ufffd", sanitize_text(text)))
 
 
 # --- Markdown ---------------------------------------------------------------------------------
@@ -95,15 +96,19 @@ def render_markdown(found: Evaluation) -> bytes:
     """A comment that fits a pull request; its first line is a mark by which it is found again."""
     parts = [
         MARKER,
-        f"## Evaluation: {escaped(found.verdict)}",
-        f"**{escaped(found.verdict)}** {escaped(describe_verdict(found))}.",
-        "\n".join(f"- {escaped(line)}" for line in (*list_figures(found), *found.reasons, *list_cautions(found))),
-        *section("Hard regressions", [f"- {escaped(f'{one.task}: {one.detail}')}" for one in found.regressions]),
-        *section("Tasks", list_task_rows(found)),
-        *section("Run again", [f"- {escaped(describe_suspect(one))}" for one in found.suspects]),
-        *section("Configurations", [f"- {escaped(line)}" for line in list_configurations(found)]),
-        *section("Notes", [f"- {escaped(line)}" for line in found.run.notes[:20]]),
-        escaped(f"{describe_cost(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}."),
+        f"## Evaluation: {escape_markdown(found.verdict)}",
+        f"**{escape_markdown(found.verdict)}** {escape_markdown(describe_verdict(found))}.",
+        "\n".join(
+            f"- {escape_markdown(line)}" for line in (*list_figures(found), *found.reasons, *list_cautions(found))
+        ),
+        *render_heading(
+            "Hard regressions", [f"- {escape_markdown(f'{one.task}: {one.detail}')}" for one in found.regressions]
+        ),
+        *render_heading("Tasks", list_task_rows(found)),
+        *render_heading("Run again", [f"- {escape_markdown(describe_suspect(one))}" for one in found.suspects]),
+        *render_heading("Configurations", [f"- {escape_markdown(line)}" for line in list_configurations(found)]),
+        *render_heading("Notes", [f"- {escape_markdown(line)}" for line in found.run.notes[:20]]),
+        escape_markdown(f"{describe_cost(found)}; {found.run.sandbox}; rubric judged by {found.run.judge}."),
     ]
     return ("\n\n".join(part for part in parts if part) + "\n").encode("utf-8")
 
@@ -112,16 +117,16 @@ def list_task_rows(found: Evaluation) -> list[str]:
     """Every task, those on which the sides differ first."""
     body = [
         [
-            escaped(one.task),
+            escape_markdown(one.task),
             format_number(one.baseline),
             format_number(one.candidate),
             format_difference(one.delta),
             format_passes(one),
-            escaped(one.left_out) or " / ".join(list_signs(found, one.task)),
+            escape_markdown(one.left_out) or " / ".join(list_signs(found, one.task)),
         ]
         for one in sort_tasks(found)
     ]
-    return rows(["task", "baseline", "candidate", "delta", "passed", "trials, baseline / candidate"], body)
+    return render_table(["task", "baseline", "candidate", "delta", "passed", "trials, baseline / candidate"], body)
 
 
 def list_signs(found: Evaluation, task: str) -> list[str]:

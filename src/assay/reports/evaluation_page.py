@@ -18,7 +18,7 @@ from assay.reports.evaluation import (
     list_figures,
     sort_tasks,
 )
-from assay.reports.safe import many, one_line, safe
+from assay.reports.format import format_count, format_line, sanitize_text
 from assay.types.evals import ARMS, Arm, Evaluation, TaskResult, TrialLine
 
 SIGN = {True: ("✓", "pass"), False: ("✗", "fail"), None: ("–", "none")}
@@ -65,7 +65,7 @@ def render_page(found: Evaluation, beside: Path) -> bytes:
 
 def escape_text(value: str) -> str:
     """Any text as HTML that does no harm."""
-    return escape(safe(value))
+    return escape(sanitize_text(value))
 
 
 def render_list(said: Iterable[str]) -> str:
@@ -111,7 +111,9 @@ def render_mark(one: TrialLine, root: str) -> str:
     sign, kind = SIGN[one.is_passed]
     target = one.transcripts[0] if one.transcripts else f"{one.folder}/"
     title = f"{one.task}, {one.arm}, {one.stage} {one.repeat}: {one.state}"
-    return f'<a class={kind} href="{build_link(root, target)}" title="{escape_text(one_line(title, 200))}">{sign}</a>'
+    return (
+        f'<a class={kind} href="{build_link(root, target)}" title="{escape_text(format_line(title, 200))}">{sign}</a>'
+    )
 
 
 def build_link(root: str, path: str) -> str:
@@ -135,11 +137,11 @@ def render_trial(one: TrialLine, root: str) -> str:
     )
     checks = "<br>".join(
         f"<span class={SIGN[check.passed][1]}>{SIGN[check.passed][0]}</span> {escape_text(check.name)} "
-        f"<span class=quiet>{escape_text(one_line(check.detail, 400))}</span>"
+        f"<span class=quiet>{escape_text(format_line(check.detail, 400))}</span>"
         for check in one.checks
     )
     judged = (
-        f"<br>rubric {format_number(one.judge01)}: {escape_text(one_line(one.rationale, 600))}"
+        f"<br>rubric {format_number(one.judge01)}: {escape_text(format_line(one.rationale, 600))}"
         if one.judge01 is not None
         else ""
     )
@@ -147,7 +149,7 @@ def render_trial(one: TrialLine, root: str) -> str:
     return (
         f"<tr><th class={kind}>{sign} {one.arm} {escape_text(one.stage)} {one.repeat}</th>"
         f"<td>{checks or escape_text(one.why or one.state)}{judged}</td>"
-        f"<td class=quiet>{escape_text(cost)}<br>{many(one.attempts, 'attempt')}</td><td>{files}</td></tr>"
+        f"<td class=quiet>{escape_text(cost)}<br>{format_count(one.attempts, 'attempt')}</td><td>{files}</td></tr>"
     )
 
 

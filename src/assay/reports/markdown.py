@@ -4,11 +4,23 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
-from assay.reports import gist, later
-from assay.reports.listing import id_length
-from assay.reports.safe import safe
-from assay.reports.terminal import moment
-from assay.reports.words import MARKS, UNKNOWN, places, plainly, why
+from assay.reports.format import MARKS, UNKNOWN, format_name, format_time, sanitize_text, shorten_paths
+from assay.reports.rework import describe_curve, describe_losses
+from assay.reports.sessions import measure_session_ids
+from assay.reports.summary import (
+    describe_judge,
+    describe_measures,
+    describe_windows,
+    explain_no_score,
+    explain_outcome,
+    format_interval,
+    format_rate,
+    format_score,
+    format_tally,
+    list_notes,
+    list_steps,
+    name_slices,
+)
 from assay.scores.breakdown import Slice
 from assay.scores.reasons import advise_session
 from assay.scores.report import Report
@@ -19,97 +31,108 @@ SPECIAL = re.compile(r"([\\`*_\[\]|~$]|^[#+=-]|:(?=//)|(?<=www)\.)")
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def report(found: Report, zone: tzinfo) -> bytes:
+def render_markdown(found: Report, zone: tzinfo) -> bytes:
     """The whole report."""
-    length = id_length(found.sessions)
+    length = measure_session_ids(found.sessions)
     sliced = [
-        part for by, some in found.slices.items() if len(some) > 1 for part in section(f"By {by}", by_slice(some, by))
+        part
+        for by, some in found.slices.items()
+        if len(some) > 1
+        for part in render_heading(f"By {by}", write_slices(some, by))
     ]
     parts = [
         "# PRISM Score",
-        headline(found),
-        *section("Where sessions drop out", waterfall(found)),
-        *section("Beside the score", [f"- {escaped(line)}" for line in gist.measures(found.measures)]),
-        *section("Over time", [f"- {escaped(said + how)}" for said, how, _ in gist.windows(found.windows)]),
-        *section("Lost their crush since the last report", lost(found, length)),
-        *section("How long lines stay", curve(found)),
+        write_headline(found),
+        *render_heading("Where sessions drop out", write_waterfall(found)),
+        *render_heading(
+            "Beside the score", [f"- {escape_markdown(line)}" for line in describe_measures(found.measures)]
+        ),
+        *render_heading(
+            "Over time",
+            [f"- {escape_markdown(said + how)}" for said, how, _ in describe_windows(found.windows)],
+        ),
+        *render_heading("Lost their crush since the last report", write_losses(found, length)),
+        *render_heading("How long lines stay", write_curve(found)),
         *sliced,
-        *section("What held sessions back", held_back(found, length)),
-        *section("Sessions", sessions(found.sessions, zone, length)),
-        *section("Notes", [f"- {line}" for line in gist.notes(found)]),
+        *render_heading("What held sessions back", write_obstacles(found, length)),
+        *render_heading("Sessions", write_sessions(found.sessions, zone, length)),
+        *render_heading("Notes", [f"- {line}" for line in list_notes(found)]),
     ]
     return ("\n\n".join(parts) + "\n").encode("utf-8")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Hostile text as Markdown shows it: one line, no markup, no HTML, no links."""
-    return SPECIAL.sub(r"\\\1", " ".join(safe(text).split())).translate(HTML)
+    return SPECIAL.sub(r"\\\1", " ".join(sanitize_text(text).split())).translate(HTML)
 
 
-def section(title: str, lines: Iterable[str]) -> list[str]:
+def render_heading(title: str, lines: Iterable[str]) -> list[str]:
     """A heading and what stands under it; nothing where there is nothing."""
     body = "\n".join(lines)
     return [f"## {title}", body] if body else []
 
 
-def rows(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+def render_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
     """A table; its cells are escaped already."""
     made = [f"| {' | '.join(cells)} |" for cells in body]
     return [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *made] if made else []
 
 
-def headline(found: Report) -> str:
-    score, who = found.score, f"J{escaped(gist.judged_by(found)).removeprefix('j')}"
+def write_headline(found: Report) -> str:
+    score, who = found.score, f"J{escape_markdown(describe_judge(found)).removeprefix('j')}"
     if score.value is None:
-        return f"**No score**, nothing counts: {escaped(gist.nothing(found))}. {who}."
-    return f"**{gist.number(found)}**, 95 % interval {gist.interval(score)}: {gist.tally(score)}. {who}."
+        return f"**No score**, nothing counts: {escape_markdown(explain_no_score(found))}. {who}."
+    return f"**{format_score(found)}**, 95 % interval {format_interval(score)}: {format_tally(score)}. {who}."
 
 
-def waterfall(found: Report) -> list[str]:
-    return rows(["", "left", "lost"], [[name, str(left), escaped(lost)] for name, left, lost in gist.steps(found)])
+def write_waterfall(found: Report) -> list[str]:
+    return render_table(
+        ["", "left", "lost"],
+        [[name, str(left), escape_markdown(lost)] for name, left, lost in list_steps(found)],
+    )
 
 
-def lost(found: Report, length: int) -> list[str]:
+def write_losses(found: Report, length: int) -> list[str]:
     """Sessions whose lines were replaced since."""
-    return [f"- {escaped(name)}: {escaped(what)}" for name, what in later.losses(found.lost, length)]
+    return [f"- {escape_markdown(name)}: {escape_markdown(what)}" for name, what in describe_losses(found.lost, length)]
 
 
-def curve(found: Report) -> list[str]:
+def write_curve(found: Report) -> list[str]:
     """The survival curve."""
-    body = [[days, share, lines] for days, _, share, lines in later.curve(found.survival)]
-    return rows(["after", "still there", "followed so long"], body)
+    body = [[days, share, lines] for days, _, share, lines in describe_curve(found.survival)]
+    return render_table(["after", "still there", "followed so long"], body)
 
 
-def by_slice(found: Sequence[Slice], by: str) -> list[str]:
-    names = gist.slice_names(found, by)
-    body = [[escaped(names[one.name]), gist.rate(one.score), gist.interval(one.score)] for one in found]
-    return rows([by, "score", "95 % interval"], body)
+def write_slices(found: Sequence[Slice], by: str) -> list[str]:
+    names = name_slices(found, by)
+    body = [[escape_markdown(names[one.name]), format_rate(one.score), format_interval(one.score)] for one in found]
+    return render_table([by, "score", "95 % interval"], body)
 
 
-def held_back(found: Report, length: int) -> list[str]:
+def write_obstacles(found: Report, length: int) -> list[str]:
     """Reasons, where they were met, and what helps."""
     lines = []
     for one in found.obstacles:
-        ids = ", ".join(escaped(session[:length]) for session in one.sessions)
-        lines.append(f"- {len(one.sessions)} × {escaped(one.reason)} ({ids}). {escaped(one.advice)}")
+        ids = ", ".join(escape_markdown(session[:length]) for session in one.sessions)
+        lines.append(f"- {len(one.sessions)} × {escape_markdown(one.reason)} ({ids}). {escape_markdown(one.advice)}")
     return lines
 
 
-def sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[str]:
+def write_sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[str]:
     head = ["began", "session", "project", "intent", "turns", "grade", "crushed", "what it was about", "what helps"]
-    named = places(one.project for one in found)
+    named = shorten_paths(one.project for one in found)
     body = [
         [
-            escaped(moment(one.started_at, zone)),
-            escaped(one.id[:length]),
-            escaped(named[one.project]),
-            plainly(one.intent) if one.intent else UNKNOWN,
+            escape_markdown(format_time(one.started_at, zone)),
+            escape_markdown(one.id[:length]),
+            escape_markdown(named[one.project]),
+            format_name(one.intent) if one.intent else UNKNOWN,
             str(one.facts.get("turns", UNKNOWN)),
-            escaped(one.grade or UNKNOWN),
-            f"{MARKS[one.crushed][0]} {escaped(why(one))}",
-            escaped(one.title),
-            escaped(advise_session(one) or ""),
+            escape_markdown(one.grade or UNKNOWN),
+            f"{MARKS[one.crushed][0]} {escape_markdown(explain_outcome(one))}",
+            escape_markdown(one.title),
+            escape_markdown(advise_session(one) or ""),
         ]
         for one in found
     ]
-    return rows(head, body)
+    return render_table(head, body)

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
 from assay.scores.profiles import hash_profile
 from assay.types.quality import Profile, Scale
 from assay.types.value import Row
@@ -18,7 +18,7 @@ MISSING = {
 }
 
 
-class Listed(Row, frozen=True):
+class ListedProfile(Row, frozen=True):
     """A profile as listed; a file that can't be used has no version, and its fault stands for what it is about."""
 
     name: str
@@ -27,42 +27,42 @@ class Listed(Row, frozen=True):
     version: str | None
 
 
-def listing(found: Sequence[Listed]) -> Table:
+def render_profiles(found: Sequence[ListedProfile]) -> Table:
     """A row each: name, where it stands, what it is about."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for style in ("bold", "dim", ""):
         table.add_column(style=style)
     for one in found:
-        about = Text(one_line(one.about, 300), "" if one.version else "red")
-        table.add_row(one_line(one.name, 40), one_line(one.path or "shipped", 80), about)
+        about = Text(format_line(one.about, 300), "" if one.version else "red")
+        table.add_row(format_line(one.name, 40), format_line(one.path or "shipped", 80), about)
     return table
 
 
-def detail(profile: Profile) -> Group:
+def render_profile(profile: Profile) -> Group:
     """All that a profile says."""
     head: list[RenderableType] = [
-        Text.assemble((one_line(profile.name, 40), "bold"), f"  {one_line(profile.about, 200)}"),
+        Text.assemble((format_line(profile.name, 40), "bold"), f"  {format_line(profile.about, 200)}"),
         Text(f"version {hash_profile(profile)}", "dim"),
         Text(f"where a dimension is not scored, {MISSING[profile.missing].format(profile.least)}", "dim"),
         Text(f"of several chunks, numbers are averaged by tokens; categories: {profile.categorical}", "dim"),
     ]
-    return Group(*head, *(Padding(dimension(one), (1, 0, 0, 0)) for one in profile.dimensions))
+    return Group(*head, *(Padding(render_dimension(one), (1, 0, 0, 0)) for one in profile.dimensions))
 
 
-def dimension(scale: Scale) -> Group:
+def render_dimension(scale: Scale) -> Group:
     """One dimension: its question, what to look for, its steps, its signals."""
     lines = [
-        Text.assemble((one_line(scale.name, 40), "bold cyan"), f"  {scale.kind}, weight {scale.weight:g}"),
-        Text(one_line(scale.asks, 300)),
-        *(Text(f"  · {one_line(one, 200)}", "dim") for one in scale.look_for),
+        Text.assemble((format_line(scale.name, 40), "bold cyan"), f"  {scale.kind}, weight {scale.weight:g}"),
+        Text(format_line(scale.asks, 300)),
+        *(Text(f"  · {format_line(one, 200)}", "dim") for one in scale.look_for),
     ]
     table = Table.grid(padding=(0, 2, 0, 2))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for band in scale.bands:
-        table.add_row(f"{band.low:g}–{band.high:g}", one_line(band.label, 30), one_line(band.means, 200))
+        table.add_row(f"{band.low:g}–{band.high:g}", format_line(band.label, 30), format_line(band.means, 200))
     for category in scale.categories:
-        table.add_row(str(category.value), one_line(category.label, 30), one_line(category.means, 200))
+        table.add_row(str(category.value), format_line(category.label, 30), format_line(category.means, 200))
     signals = ", ".join(scale.signals) or "none; the offline judge leaves it ungraded"
     return Group(*lines, table, Text(f"  signals: {signals}", "dim"))

@@ -11,14 +11,25 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.judges.criteria import FLOORS
-from assay.reports import later
-from assay.reports.safe import one_line, safe
-from assay.reports.scoreboard import section
-from assay.reports.terminal import cost, moment, short, turn_body, turn_head
-from assay.reports.words import MARKS, UNKNOWN, listed, plainly, span, why
+from assay.reports.format import (
+    MARKS,
+    UNKNOWN,
+    format_cost,
+    format_duration,
+    format_line,
+    format_list,
+    format_name,
+    format_number,
+    format_time,
+    sanitize_text,
+)
+from assay.reports.rework import describe_rework, explain_rework
+from assay.reports.score import render_section
+from assay.reports.streams import render_turn_body, render_turn_head
+from assay.reports.summary import explain_outcome
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
-from assay.types import Session, Turn
+from assay.types import Boundary, Join, Session, Turn
 
 MOST_QUOTE, MOST_FILES, MOST_REASONS = 160, 6, 3
 GOOD, BAD = "green", "red"
@@ -40,72 +51,87 @@ VOTES = Text("+ the model says completed, − it says not, with its confidence",
 OF_MODELS = frozenset({"rationale", "vote", "no_vote"})
 
 
-def report(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
+def render_session(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
     """All that is known of it, the outcome first and its turns last."""
     return Group(
-        *head(one, zone),
-        *section("Why", verdict(one)),
-        *section("Evidence", weighed(one, len(turns))),
-        *section("Failure signals", [signal(found, len(turns)) for found in one.facts.get("failure_signals", [])]),
-        *section("What became of its lines", [Text(line) for line in later.in_full(one.facts, zone)]),
-        *section("Where it begins", boundary(one)),
-        *section("How it was asked", checks(one)),
-        *section("Facts", [facts(one.facts, one.project)]),
-        *section("Turns", turn_by_turn(one, turns, zone)),
+        *render_head(one, zone),
+        *render_section("Why", render_verdict(one)),
+        *render_section("Evidence", render_evidence(one, len(turns))),
+        *render_section(
+            "Failure signals", [render_signal(found, len(turns)) for found in one.facts.get("failure_signals", [])]
+        ),
+        *render_section("What became of its lines", [Text(line) for line in explain_rework(one.facts, zone)]),
+        *render_section("Where it begins", render_boundary(one)),
+        *render_section("How it was asked", render_checks(one)),
+        *render_section("Facts", [render_facts(one.facts, one.project)]),
+        *render_section("Turns", render_turns(one, turns, zone)),
     )
 
 
-def head(one: Session, zone: tzinfo) -> list[Text]:
+def render_head(one: Session, zone: tzinfo) -> list[Text]:
     """What it was about, which one it is, and how it ended."""
     sign, style = MARKS[one.crushed]
     state = {True: "crushed", False: "not crushed", None: "not counted"}[one.crushed]
-    where = [safe(one.id), one_line(one.agent, 20), one_line(one.project, 80), one_line(one.branch, 40)]
+    where = [
+        sanitize_text(one.id),
+        format_line(one.agent, 20),
+        format_line(one.project, 80),
+        format_line(one.branch, 40),
+    ]
     lines = [
-        Text(one_line(one.title, 200) or "(nobody said anything)", "bold"),
+        Text(format_line(one.title, 200) or "(nobody said anything)", "bold"),
         Text("  ".join(filter(None, where)), "cyan"),
-        Text(f"{moment(one.started_at, zone)} to {moment(one.ended_at, zone)}{language(one)}", "dim"),
-        Text.assemble((f"{sign} {state}", f"bold {style}"), f": {one_line(why(one), 160)}"),
+        Text(f"{format_time(one.started_at, zone)} to {format_time(one.ended_at, zone)}{format_language(one)}", "dim"),
+        Text.assemble((f"{sign} {state}", f"bold {style}"), f": {format_line(explain_outcome(one), 160)}"),
     ]
     if one.summary:
-        lines.insert(1, Text(safe(one.summary)))
+        lines.insert(1, Text(sanitize_text(one.summary)))
     if helpful := advise_session(one):
-        lines.append(Text.assemble(("What would have made it crush: ", "bold"), one_line(helpful, 400)))
+        lines.append(Text.assemble(("What would have made it crush: ", "bold"), format_line(helpful, 400)))
     return lines
 
 
-def language(one: Session) -> str:
-    spoken = [one_line(word, 20) for word in (one.language, one.programming_language) if word]
+def format_language(one: Session) -> str:
+    spoken = [format_line(word, 20) for word in (one.language, one.programming_language) if word]
     return f" · {', '.join(spoken)}" if spoken else ""
 
 
-def verdict(one: Session) -> list[Text]:
+def render_verdict(one: Session) -> list[Text]:
     """What the judge said of it, and what the intent asks for."""
     lines = [
-        Text(f"intent: {plainly(one.intent)}{told_by(one)}" if one.intent else "no goal that a judge would commit to")
+        Text(
+            f"intent: {format_name(one.intent)}{format_intent_reasons(one)}"
+            if one.intent
+            else "no goal that a judge would commit to"
+        )
     ]
     if one.judge_status == "ungraded":
-        lines.append(Text(f"ungraded: {one_line(one.ungraded_reason or 'no reason given', 200)}"))
+        lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
     elif one.goal_complete is not None:
         done = "completed" if one.goal_complete else "not completed"
-        lines.append(Text(f"goal {done}: {ground(one)}"))
-    versions = ", ".join(f"{plainly(job)} {one_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items()))
+        lines.append(Text(f"goal {done}: {explain_ground(one)}"))
+    versions = ", ".join(
+        f"{format_name(job)} {format_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items())
+    )
     if one.fallback:
-        lines.append(Text(f"judged by the offline judge instead: {one_line(one.fallback, 200)}", "yellow"))
-    who = f"judged by {one_line(one.judge, 40)}; " if versions else ""
+        lines.append(Text(f"judged by the offline judge instead: {format_line(one.fallback, 200)}", "yellow"))
+    who = f"judged by {format_line(one.judge, 40)}; " if versions else ""
     return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
 
 
-def told_by(one: Session) -> str:
+def format_intent_reasons(one: Session) -> str:
     """What speaks most for the intent."""
     speaking = [found for found in one.intent_reasons if found.weight > 0][: 2 * MOST_REASONS]
-    told = [plainly(found.kind) + (f" “{one_line(found.quote, 40)}”" if found.quote else "") for found in speaking]
+    told = [
+        format_name(found.kind) + (f" “{format_line(found.quote, 40)}”" if found.quote else "") for found in speaking
+    ]
     told = list(dict.fromkeys(told))
     return f" ({', '.join(told[:MOST_REASONS])})" if told else ""
 
 
-def ground(one: Session) -> str:
+def explain_ground(one: Session) -> str:
     """What the verdict stands on."""
-    sure = UNKNOWN if one.confidence is None else down(one.confidence)
+    sure = UNKNOWN if one.confidence is None else round_down(one.confidence)
     if one.evidence == "silent" and one.intent:
         reaches = "but a chance of {} reaches" if one.goal_complete else "and a chance of {} misses"
         return f"nobody said so, {reaches.format(sure)} the {FLOORS[one.intent]:.2f} that this intent needs"
@@ -113,19 +139,19 @@ def ground(one: Session) -> str:
     return f"{stands_on}; a chance of {sure} that it was completed"
 
 
-def down(confidence: float) -> str:
+def round_down(confidence: float) -> str:
     """Rounded down, so that 0.749 does not look like the 0.75 it misses."""
     return f"{int(confidence * 100 + 1e-9) / 100:.2f}"
 
 
-def weighed(one: Session, turns: int) -> list[RenderableType]:
+def render_evidence(one: Session, turns: int) -> list[RenderableType]:
     """The evidence, and how to read it."""
-    found = [evidence(one, turns)] if one.reasons or one.citations else []
+    found = [render_reasons(one, turns)] if one.reasons or one.citations else []
     says_why = any(reason.kind in OF_MODELS for reason in one.reasons)
     return [VOTES if says_why else WEIGHTS, *found] if one.reasons else [*found]
 
 
-def evidence(one: Session, turns: int) -> Table:
+def render_reasons(one: Session, turns: int) -> Table:
     """Every reason, the heaviest first, and citations that no reason has."""
     table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     table.add_column(justify="right", no_wrap=True)
@@ -135,136 +161,138 @@ def evidence(one: Session, turns: int) -> Table:
     for found in sorted(one.reasons, key=lambda found: (-abs(found.weight), found.turn, found.kind)):
         style = GOOD if found.weight > 0 else BAD if found.weight < 0 else "dim"
         weight = f"{found.weight:+.2f}".replace("-", "−")
-        table.add_row(Text(weight, style), place(found.turn, turns), Text(plainly(found.kind)), quoted(found.quote))
+        table.add_row(
+            Text(weight, style),
+            render_place(found.turn, turns),
+            Text(format_name(found.kind)),
+            render_quote(found.quote),
+        )
     known = {(found.turn, found.quote) for found in one.reasons}
     for cited in one.citations:
         if (cited.turn, cited.quote) not in known:
-            table.add_row(Text(""), place(cited.turn, turns), Text("cited"), quoted(cited.quote))
+            table.add_row(Text(""), render_place(cited.turn, turns), Text("cited"), render_quote(cited.quote))
     return table
 
 
-def place(turn: int, turns: int) -> Text:
+def render_place(turn: int, turns: int) -> Text:
     """A turn; what the person said next, in another session, stands behind the last one."""
     return Text(UNKNOWN if turn < 1 else f"turn {turn}" if turn <= turns else "said next", "dim")
 
 
-def quoted(quote: str) -> Text:
-    return Text(f"“{one_line(quote, MOST_QUOTE)}”" if quote else "", "italic")
+def render_quote(quote: str) -> Text:
+    return Text(f"“{format_line(quote, MOST_QUOTE)}”" if quote else "", "italic")
 
 
-def signal(found: dict[str, Any], turns: int) -> Text:
+def render_signal(found: dict[str, Any], turns: int) -> Text:
     """A failure signal with its words."""
-    name = (f"✗ {plainly(found['kind'])}", BAD)
-    return Text.assemble(name, "  ", place(found["turn"], turns), "  ", quoted(found["quote"]))
+    name = (f"✗ {format_name(found['kind'])}", BAD)
+    return Text.assemble(name, "  ", render_place(found["turn"], turns), "  ", render_quote(found["quote"]))
 
 
-def boundary(one: Session) -> list[Text]:
+def render_boundary(one: Session) -> list[Text]:
     """Why it began there, and what was joined to it."""
-    lines = [Text(f"{plainly(one.boundary.signal)}, {one.boundary.confidence:.2f}: {said(one.boundary.evidence)}")]
-    lines += [
-        Text(f"joined {safe(join.id)} by {plainly(join.signal)}, {join.confidence:.2f}: {said(join.evidence)}")
-        for join in one.merged_from
-    ]
+    lines = [Text(describe_boundary(one.boundary))]
+    lines += [Text(f"joined {sanitize_text(join.id)} by {describe_boundary(join)}") for join in one.merged_from]
     if len(one.streams) > 1:
-        lines.append(Text(f"spans {listed([one_line(stream, 40) for stream in one.streams], 6)}", "dim"))
+        lines.append(Text(f"spans {format_list([format_line(stream, 40) for stream in one.streams], 6)}", "dim"))
     elif one.streams:
-        lines.append(Text(f"in stream {one_line(one.streams[0], 80)}", "dim"))
+        lines.append(Text(f"in stream {format_line(one.streams[0], 80)}", "dim"))
     return lines
 
 
-def said(text: str) -> str:
-    return one_line(text, 200)
+def describe_boundary(found: Boundary | Join) -> str:
+    return f"{format_name(found.signal)}, {found.confidence:.2f}: {format_line(found.evidence, 200)}"
 
 
-def checks(one: Session) -> list[Text]:
+def render_checks(one: Session) -> list[Text]:
     """The grade of the prompts and the checks behind it, by pillar."""
     lines = [Text(f"grade {one.grade}", "bold")] if one.grade else []
     for pillar, names in PILLARS.items():
         found = [name for name in names if name in one.checks]
         if found:
-            words = [word for name in found for word in check(name, one.checks[name])]
+            words = [word for name in found for word in render_check(name, one.checks[name])]
             lines.append(Text.assemble(f"{pillar:<14}", *words))
     return [*lines, Text("– does not apply to this intent", "dim")] if None in one.checks.values() else lines
 
 
-def check(name: str, held: bool | None) -> list[Any]:
+def render_check(name: str, held: bool | None) -> list[Any]:
     sign, style = MARKS[held]
-    return [(f"{sign} ", style), (f"{plainly(name)}   ", "dim" if held is None else "")]
+    return [(f"{sign} ", style), (f"{format_name(name)}   ", "dim" if held is None else "")]
 
 
 # --- facts ------------------------------------------------------------------------------------
 
 
-def facts(found: dict[str, Any], project: str) -> Table:
+def render_facts(found: dict[str, Any], project: str) -> Table:
     """What was established without a judge."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for name, words in fact_rows(found, project):
+    for name, words in list_facts(found, project):
         if words:
             table.add_row(Text(name), Text(words))
     return table
 
 
-def fact_rows(found: dict[str, Any], project: str) -> Iterable[tuple[str, str]]:
+def list_facts(found: dict[str, Any], project: str) -> Iterable[tuple[str, str]]:
     """Names and values; an empty value is not shown."""
     get = found.get
     for name, counted in COUNTS.items():
-        yield name, counts(found, counted)
+        yield name, format_counts(found, counted)
     if get("files"):
         yield "lines", f"+{get('lines_added', 0)} −{get('lines_removed', 0)}"
         inside = f"{project.rstrip('/')}/"
-        yield "files", listed([one_line(path.removeprefix(inside), 80) for path in found["files"]], MOST_FILES)
-    yield "checks run", ", ".join(run_words(name, runs) for name, runs in get("checks", {}).items())
-    yield "pull requests", listed([one_line(url, 100) for url in get("pull_requests", [])], 3)
+        yield "files", format_list([format_line(path.removeprefix(inside), 80) for path in found["files"]], MOST_FILES)
+    yield "checks run", ", ".join(format_runs(name, runs) for name, runs in get("checks", {}).items())
+    yield "pull requests", format_list([format_line(url, 100) for url in get("pull_requests", [])], 3)
     if "tokens" in found:
-        yield "tokens", ", ".join(f"{short(n)} {plainly(kind)}" for kind, n in found["tokens"].items())
+        yield "tokens", ", ".join(f"{format_number(n)} {format_name(kind)}" for kind, n in found["tokens"].items())
     if "cost_usd" in found and "unpriced_models" in found:
-        yield "cost", cost(found)
+        yield "cost", format_cost(found)
     if get("active_s") is not None and get("wall_s") is not None:
-        yield "time", f"{span(found['active_s'])} of work in {span(found['wall_s'])}"
-    yield "languages", ", ".join(f"{one_line(name, 20)} {n}" for name, n in get("programming_languages", {}).items())
+        yield "time", f"{format_duration(found['active_s'])} of work in {format_duration(found['wall_s'])}"
+    yield "languages", ", ".join(f"{format_line(name, 20)} {n}" for name, n in get("programming_languages", {}).items())
     yield "substance", "yes" if get("substance") else "no: under 3 turns and 10 lines, and nothing changed"
-    yield "rework", later.in_short(found)
+    yield "rework", describe_rework(found)
 
 
-def counts(found: dict[str, Any], named: dict[str, str]) -> str:
+def format_counts(found: dict[str, Any], named: dict[str, str]) -> str:
     """Those of the counts that are not zero."""
     return ", ".join(
         f"{found[name]:,}{f' × {word}' if word else ''}" for name, word in named.items() if found.get(name)
     )
 
 
-def run_words(name: str, runs: dict[str, Any]) -> str:
+def format_runs(name: str, runs: dict[str, Any]) -> str:
     """How often a check was run and how the last run ended."""
     last = f"last {runs['last']}" if runs["last"] else "outcome unknown"
     stale = ", edited since" if runs["is_stale"] else ""
     total = runs["passed"] + runs["failed"] + runs["unknown"]
-    return f"{plainly(name)} {total} × ({last}{stale})"
+    return f"{format_name(name)} {total} × ({last}{stale})"
 
 
 # --- turns ------------------------------------------------------------------------------------
 
 
-def turn_by_turn(one: Session, turns: Sequence[Turn], zone: tzinfo) -> list[RenderableType]:
+def render_turns(one: Session, turns: Sequence[Turn], zone: tzinfo) -> list[RenderableType]:
     """The turns, counted from 1, with what cites them."""
-    cited = citing(one)
+    cited = group_citations(one)
     parts: list[RenderableType] = []
     for number, turn in enumerate(turns, 1):
-        parts.append(turn_head(number, turn, zone))
+        parts.append(render_turn_head(number, turn, zone))
         if number in cited:
             parts.append(Padding(Text(f"◆ cited: {', '.join(cited[number])}", "yellow"), (0, 0, 0, 3)))
-        parts.append(Padding(turn_body(turn, one.project), (0, 0, 1, 3)))
+        parts.append(Padding(render_turn_body(turn, one.project), (0, 0, 1, 3)))
     return parts
 
 
-def citing(one: Session) -> dict[int, list[str]]:
+def group_citations(one: Session) -> dict[int, list[str]]:
     """What cites each turn."""
     found: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for reason in sorted(one.reasons, key=lambda reason: -abs(reason.weight)):
-        found[reason.turn][plainly(reason.kind)] = None
+        found[reason.turn][format_name(reason.kind)] = None
     for failure in one.facts.get("failure_signals", []):
-        found[failure["turn"]][plainly(failure["kind"])] = None
+        found[failure["turn"]][format_name(failure["kind"])] = None
     for citation in one.citations:
         found[citation.turn] = found[citation.turn] or {"outcome": None}
     return {turn: list(kinds) for turn, kinds in found.items()}

@@ -19,7 +19,7 @@ from assay.evals.tasks.task import FILE
 from assay.git.repo import Repo, open_repo
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.score import open_run
-from assay.reports.safe import one_line
+from assay.reports.format import format_line
 from assay.scores.prism import has_crushed
 from assay.stores import Store
 from assay.types import Session
@@ -151,10 +151,10 @@ def find_session(store: Store, config: Config, prefix: str) -> SessionCommits:
 
 
 def explain_unclear(prefix: str, found: Sequence[Session], there: int) -> BadInput:
-    said = one_line(prefix, 60)
+    said = format_line(prefix, 60)
     if not found:
         return BadInput(f"no session begins with {said!r}; `assay sessions` lists them")
-    listed = "\n  ".join(f"{one.id}  {one_line(one.title, 60)}" for one in found)
+    listed = "\n  ".join(f"{one.id}  {format_line(one.title, 60)}" for one in found)
     return BadInput(f"{there} sessions begin with {said!r}; give more of the id:\n  {listed}")
 
 
@@ -210,11 +210,11 @@ def render_task_file(session: Session, prompt: str, start: StartCommit, fix: Fix
 
 
 def list_head_lines(session: Session, prompt: str, start: StartCommit) -> Iterator[str]:
-    yield f"# Made of session {session.id}, which did not land: {one_line(session.title, 80)}"
+    yield f"# Made of session {session.id}, which did not land: {format_line(session.title, 80)}"
     yield "# Read the prompt as a stranger: what it refers to must stand in it, or in the workspace."
     yield f"prompt = {format_toml(prompt)}"
     yield f"timeout_s = {pick_timeout(session):.1f}"
-    yield f"# {one_line(start.why, 160)}"
+    yield f"# {format_line(start.why, 160)}"
     yield f"repo = {format_toml(start.repo)}"
     yield f"ref = {format_toml(start.commit)}"
 

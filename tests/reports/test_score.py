@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from assay.reports import scoreboard
+from assay.reports.score import render_bar, render_score
 from assay.scores.breakdown import Window
 from assay.scores.prism import score_sessions
 from assay.scores.report import Report, Skips
@@ -18,7 +18,7 @@ from tests.make_sessions import failing, missed, session_of
 def seen(found: Report, width: int = 120, by: str | None = None) -> str:
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(scoreboard.report(found, UTC, width, by))
+        console.print(render_score(found, UTC, width, by))
     return captured.get()
 
 
@@ -73,7 +73,7 @@ def test_of_many_reasons_the_commonest_are_named_and_the_rest_is_counted():
 
 @pytest.mark.parametrize(("share", "full"), [(0, 0), (0.001, 1), (0.5, 10), (0.999, 19), (1, 20)])
 def test_a_bar_is_empty_only_for_nothing_and_full_only_for_all(share: float, full: int):
-    assert scoreboard.bar(share, 20, "").plain.count("█") == full
+    assert render_bar(share, 20, "").plain.count("█") == full
 
 
 @pytest.mark.parametrize("width", [40, 80, 100, 140, 200])

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 from datetime import tzinfo
 from typing import Any
 
-from assay.reports.safe import many, one_line
-from assay.reports.terminal import moment
-from assay.reports.words import listed, percent, plainly
+from assay.reports.format import format_count, format_line, format_list, format_name, format_percent, format_time
 from assay.scores.prism import Score, find_rework_state, has_crushed
 from assay.scores.survival import LostSession, Survival
 from assay.types import Session
@@ -17,89 +15,93 @@ MOST_REASONS = 3
 NO_REASON = "nobody can tell"
 
 
-def in_short(facts: dict[str, Any]) -> str:
+def describe_rework(facts: dict[str, Any]) -> str:
     """What is known of later changes to its lines, on one line."""
     found = facts.get("rework") or {"state": "unknown"}
-    detail = one_line(found.get("detail") or "", 120)
+    detail = format_line(found.get("detail") or "", 120)
     if found["state"] == "yes":
-        return f"later replaced{by_whom(found)}{gone(found)}"
+        return f"later replaced{format_author(found)}{format_gone(found)}"
     return {
-        "no": f"still there{gone(found)}",
-        "open": f"too young to tell whether it stays{gone(found)}",
+        "no": f"still there{format_gone(found)}",
+        "open": f"too young to tell whether it stays{format_gone(found)}",
         "unknown": f"unknown whether it stayed{f': {detail}' if detail else ''}",
         "not_judged": "too few lines to follow",
-    }.get(found["state"], plainly(found["state"]))
+    }.get(found["state"], format_name(found["state"]))
 
 
-def in_full(facts: dict[str, Any], zone: tzinfo) -> list[str]:
+def explain_rework(facts: dict[str, Any], zone: tzinfo) -> list[str]:
     """Whose work replaced its lines, how many, and where to look; nothing for a session of which that is not known."""
     found = facts.get("rework") or {}
     if found.get("state") != "yes":
         return []
-    said = [f"later replaced{by_whom(found)}{gone(found)}"]
-    if commit := one_line(found.get("commit") or "", 40):
-        at = f" of {moment(found['at'], zone)}" if found.get("at") else ""
+    said = [f"later replaced{format_author(found)}{format_gone(found)}"]
+    if commit := format_line(found.get("commit") or "", 40):
+        at = f" of {format_time(found['at'], zone)}" if found.get("at") else ""
         said.append(f"commit {commit[:SHORT_COMMIT]}{at}: `git show {commit[:SHORT_COMMIT]}` shows what replaced them")
-    if session := one_line(found.get("session") or "", ID):
+    if session := format_line(found.get("session") or "", ID):
         said.append(f"`assay show {session}` shows the session that did it")
-    if detail := one_line(found.get("detail") or "", 200):
+    if detail := format_line(found.get("detail") or "", 200):
         said.append(detail)
     return said
 
 
-def by_whom(found: dict[str, Any]) -> str:
-    return f" by {one_line(found['by'], 60)}" if found.get("by") else ""
+def format_author(found: dict[str, Any]) -> str:
+    return f" by {format_line(found['by'], 60)}" if found.get("by") else ""
 
 
-def gone(found: dict[str, Any]) -> str:
+def format_gone(found: dict[str, Any]) -> str:
     """How many of its lines are gone."""
     if found.get("share") is None:
         return ""
     known = found.get("lines") is not None and found.get("gone") is not None
     counts = f" ({found['gone']:,} of {found['lines']:,})" if known else ""
-    return f", {percent(100 * found['share'])} % of its lines{counts} gone"
+    return f", {format_percent(100 * found['share'])} % of its lines{counts} gone"
 
 
-def losses(found: Iterable[LostSession], length: int) -> list[tuple[str, str]]:
+def describe_losses(found: Iterable[LostSession], length: int) -> list[tuple[str, str]]:
     """Sessions that lost their crush since the last report: id and title, and what happened."""
     return [
         (
-            f"{one_line(one.id[:length], ID)}  {one_line(one.title, 60) or '(nobody said anything)'}",
-            f"later replaced{by_whom({'by': one.by})}{gone({'share': one.share})}",
+            f"{format_line(one.id[:length], ID)}  {format_line(one.title, 60) or '(nobody said anything)'}",
+            f"later replaced{format_author({'by': one.by})}{format_gone({'share': one.share})}",
         )
         for one in found
     ]
 
 
-def curve(found: Survival | None) -> list[tuple[str, float, str, str]]:
+def describe_curve(found: Survival | None) -> list[tuple[str, float, str, str]]:
     """The days of the survival curve: how long, the share that is still there, the same in words, of how many lines."""
     points = found.points if found else []
     return [
         (
-            many(one.days, "day"),
+            format_count(one.days, "day"),
             one.alive,
-            f"{percent(100 * one.alive)} %",
-            many(one.lines, "line"),
+            f"{format_percent(100 * one.alive)} %",
+            format_count(one.lines, "line"),
         )
         for one in points
         if one.alive is not None
     ]
 
 
-def notes(score: Score, sessions: Iterable[Session]) -> list[str]:
+def list_rework_notes(score: Score, sessions: Iterable[Session]) -> list[str]:
     """For how many crushed sessions nobody knows whether their lines stay, and why."""
     said = []
-    crushed = many(score.crushed, "crushed session")
+    crushed = format_count(score.crushed, "crushed session")
     if score.rework_unknown:
-        whys = Counter(reason(one) for one in sessions if has_crushed(one) and find_rework_state(one) == "unknown")
+        whys = Counter(
+            explain_unknown(one) for one in sessions if has_crushed(one) and find_rework_state(one) == "unknown"
+        )
         ordered = sorted(whys.items(), key=lambda pair: (-pair[1], pair[0]))
-        told = f" ({listed([f'{n} {why}' for why, n in ordered], MOST_REASONS)})" if set(whys) - {NO_REASON} else ""
+        told = (
+            f" ({format_list([f'{n} {why}' for why, n in ordered], MOST_REASONS)})" if set(whys) - {NO_REASON} else ""
+        )
         said.append(f"whether the code was later replaced is unknown for {score.rework_unknown} of {crushed}{told}")
     if score.rework_open:
         said.append(f"{score.rework_open} of {crushed} may still be replaced: too young to tell")
     return said
 
 
-def reason(session: Session) -> str:
+def explain_unknown(session: Session) -> str:
     """Why nothing is known of its lines."""
-    return one_line((session.facts.get("rework") or {}).get("detail") or NO_REASON, 60)
+    return format_line((session.facts.get("rework") or {}).get("detail") or NO_REASON, 60)

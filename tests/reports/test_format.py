@@ -7,10 +7,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports import safe
+from assay.reports.format import sanitize_text
+from assay.reports.json import encode_json
 from tests.tables import each_row
 
-SRC = Path(safe.__file__).parents[1]
+SRC = Path(sanitize_text.__code__.co_filename).parents[1]
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 DIRECTIONS = list("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 OBEYED = frozenset([*CONTROLS, *DIRECTIONS, "\u2028", "\u2029", "\ufeff", "\u200b", "\U000e0041"])
@@ -23,24 +24,24 @@ values = st.recursive(
 
 @given(values)
 def test_json_holds_no_control_and_says_the_same(value: object):
-    found = safe.encoded(value)
+    found = encode_json(value)
     assert not OBEYED & set(found.decode())
     assert json.loads(found) == value
 
 
 @each_row("char", sorted(OBEYED))
 def test_every_control_is_written_out(char: str):
-    assert safe.encoded({f"k{char}": f"v{char}"}).decode().isprintable()
+    assert encode_json({f"k{char}": f"v{char}"}).decode().isprintable()
 
 
 @given(wild)
 def test_text_holds_no_control_but_line_ends_and_tabs(text: str):
-    assert not (OBEYED - {"\n", "\t"}) & set(safe.safe(text))
+    assert not (OBEYED - {"\n", "\t"}) & set(sanitize_text(text))
 
 
 def test_joiners_and_other_scripts_stay_as_they_are():
     said = "नमस्ते 👩‍👩‍👧 密码 ñ é"
-    assert safe.encoded(said).decode() == f'"{said}"'
+    assert encode_json(said).decode() == f'"{said}"'
 
 
 def encodes(tree: ast.AST) -> bool:
@@ -55,4 +56,4 @@ def encodes(tree: ast.AST) -> bool:
 def test_who_speaks_encodes_json_in_one_place():
     files = [file for room in ("cli", "reports") for file in sorted((SRC / room).rglob("*.py"))]
     found = [file.relative_to(SRC).as_posix() for file in files if encodes(ast.parse(file.read_text("utf-8")))]
-    assert found == ["reports/safe.py"]
+    assert found == ["reports/json.py"]

@@ -8,9 +8,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports import gist, later, listing
-from assay.reports.safe import one_line, safe
-from assay.reports.words import UNKNOWN, listed, percent
+from assay.reports.format import UNKNOWN, format_line, format_list, format_percent, sanitize_text
+from assay.reports.rework import describe_curve, describe_losses
+from assay.reports.sessions import WIDE, measure_session_ids, render_sessions
+from assay.reports.summary import (
+    describe_judge,
+    describe_measures,
+    describe_windows,
+    explain_no_score,
+    format_interval,
+    format_score,
+    format_tally,
+    list_notes,
+    list_steps,
+    name_slices,
+)
 from assay.scores.breakdown import Slice
 from assay.scores.prism import Score
 from assay.scores.reasons import Obstacle
@@ -23,48 +35,50 @@ ROOM_FOR_NUMBERS = 26
 TITLE, NOTE = "bold", "yellow"
 
 
-def report(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Group:
+def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Group:
     """All of it, top to bottom."""
     if not found.sessions:
-        return Group(*headline(found))
+        return Group(*render_headline(found))
     shown = found.sessions[-MOST_ROWS:]
-    length = listing.id_length(found.sessions)
-    parts: list[RenderableType] = [*headline(found), Text(""), waterfall(found, width)]
-    parts += section("Beside it", beside(found, width))
-    parts += section("Lost their crush since the last report", losses(found, length))
-    parts += section("How long lines stay", curve(found, width))
+    length = measure_session_ids(found.sessions)
+    parts: list[RenderableType] = [*render_headline(found), Text(""), render_waterfall(found, width)]
+    parts += render_section("Beside it", render_measures(found, width))
+    parts += render_section("Lost their crush since the last report", render_losses(found, length))
+    parts += render_section("How long lines stay", render_curve(found, width))
     if by:
-        parts += section(f"By {by}", slices(found.slices.get(by, []), by, width))
+        parts += render_section(f"By {by}", render_slices(found.slices.get(by, []), by, width))
     if shown:
-        parts += [Text(""), Text("Sessions", TITLE), listing.sessions(shown, zone, width, length)]
+        parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width, length)]
     if len(shown) < len(found.sessions):
         parts.append(Text(f"the last {len(shown)} of {len(found.sessions)}; `assay sessions` lists all", "dim"))
-    parts += section("What held sessions back", [line for one in found.obstacles for line in obstacle(one, length)])
-    parts += section("Notes", [Text(line, NOTE) for line in gist.notes(found)])
+    parts += render_section(
+        "What held sessions back", [line for one in found.obstacles for line in render_obstacle(one, length)]
+    )
+    parts += render_section("Notes", [Text(line, NOTE) for line in list_notes(found)])
     return Group(*parts)
 
 
-def section(title: str, lines: Iterable[RenderableType]) -> list[RenderableType]:
+def render_section(title: str, lines: Iterable[RenderableType]) -> list[RenderableType]:
     """A title and what stands under it; nothing where there is nothing."""
     found = [Padding(line, (0, 0, 0, 2)) for line in lines]
     return [Text(""), Text(title, TITLE), *found] if found else []
 
 
-def headline(found: Report) -> list[Text]:
+def render_headline(found: Report) -> list[Text]:
     """The number with its interval, drawn, and who judged."""
-    score, judge = found.score, Text(gist.judged_by(found), "dim")
+    score, judge = found.score, Text(describe_judge(found), "dim")
     if score.value is None:
         why = ", " if score.is_mixed else ", nothing counts: "
-        return [Text.assemble(("PRISM Score: no score", TITLE), why, gist.nothing(found)), judge]
-    words = f" · 95 % interval {gist.interval(score)} · {gist.tally(score)}"
+        return [Text.assemble(("PRISM Score: no score", TITLE), why, explain_no_score(found)), judge]
+    words = f" · 95 % interval {format_interval(score)} · {format_tally(score)}"
     return [
-        Text.assemble((f"PRISM Score {gist.number(found)}", TITLE), words),
-        Text.assemble(("0 ", "dim"), gauge(score, GAUGE), (" 100", "dim")),
+        Text.assemble((f"PRISM Score {format_score(found)}", TITLE), words),
+        Text.assemble(("0 ", "dim"), render_gauge(score, GAUGE), (" 100", "dim")),
         judge,
     ]
 
 
-def gauge(score: Score, width: int) -> Text:
+def render_gauge(score: Score, width: int) -> Text:
     """A scale from 0 to 100: the interval drawn thick, the value as a dot."""
     if score.value is None or score.low is None or score.high is None:
         return Text("nothing counts", "dim")
@@ -76,51 +90,51 @@ def gauge(score: Score, width: int) -> Text:
     return text
 
 
-def waterfall(found: Report, width: int) -> Table:
+def render_waterfall(found: Report, width: int) -> Table:
     """A bar per step: how many are left, and why the others are not."""
     most = max(1, found.waterfall.sessions)
-    length = BARS if width >= listing.WIDE else SMALL
+    length = BARS if width >= WIDE else SMALL
     table = Table.grid(padding=(0, 2, 0, 0), expand=True)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(ratio=1, style="dim")
-    for name, left, lost in gist.steps(found):
+    for name, left, lost in list_steps(found):
         style = "green" if name == "crushed" else "cyan"
-        table.add_row(Text(name), Text(str(left), TITLE), bar(left / most, length, style), Text(lost))
+        table.add_row(Text(name), Text(str(left), TITLE), render_bar(left / most, length, style), Text(lost))
     return table
 
 
-def bar(share: float, length: int, style: str) -> Text:
+def render_bar(share: float, length: int, style: str) -> Text:
     """A bar that is never empty for something nor full for less than all."""
     full = round(share * length)
     full = max(1, min(full, length - 1)) if 0 < share < 1 else full
     return Text("█" * full + " " * (length - full), style)
 
 
-def beside(found: Report, width: int) -> list[Text]:
+def render_measures(found: Report, width: int) -> list[Text]:
     """Measures in a line or two, and the last days against those before."""
-    lines = [Text(line) for line in flow(gist.measures(found.measures), width - 2)]
-    return lines + [Text.assemble(said, (how, style)) for said, how, style in gist.windows(found.windows)]
+    lines = [Text(line) for line in wrap_parts(describe_measures(found.measures), width - 2)]
+    return lines + [Text.assemble(said, (how, style)) for said, how, style in describe_windows(found.windows)]
 
 
-def losses(found: Report, length: int) -> list[Text]:
+def render_losses(found: Report, length: int) -> list[Text]:
     """Sessions whose lines were replaced since, and by whom."""
-    return [Text.assemble((name, "cyan"), f"  {what}") for name, what in later.losses(found.lost, length)]
+    return [Text.assemble((name, "cyan"), f"  {what}") for name, what in describe_losses(found.lost, length)]
 
 
-def curve(found: Report, width: int) -> list[RenderableType]:
+def render_curve(found: Report, width: int) -> list[RenderableType]:
     """The survival curve, a bar for each day."""
     table = Table.grid(padding=(0, 2, 0, 0))
     for justify in ("right", "left", "right", "right"):
         table.add_column(justify=justify, no_wrap=True)
-    for days, alive, share, lines in later.curve(found.survival):
-        drawn = bar(alive, BARS if width >= listing.WIDE else SMALL, "cyan")
+    for days, alive, share, lines in describe_curve(found.survival):
+        drawn = render_bar(alive, BARS if width >= WIDE else SMALL, "cyan")
         table.add_row(Text(days), drawn, Text(share, TITLE), Text(lines, "dim"))
     return [table] if table.row_count else []
 
 
-def flow(parts: Sequence[str], width: int) -> list[str]:
+def wrap_parts(parts: Sequence[str], width: int) -> list[str]:
     """Parts in as few lines as fit, none broken that need not be."""
     lines: list[str] = []
     for part in parts:
@@ -131,26 +145,26 @@ def flow(parts: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def slices(found: Sequence[Slice], by: str, width: int) -> list[RenderableType]:
+def render_slices(found: Sequence[Slice], by: str, width: int) -> list[RenderableType]:
     """The score of each slice with its interval, drawn."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     for _ in range(2):
         table.add_column(no_wrap=True)
-    names = gist.slice_names(found, by)
+    names = name_slices(found, by)
     room = max(LEAST_NAME, min(MOST_NAME, width - SMALL - ROOM_FOR_NUMBERS))
     for one in found[:MOST_SLICES]:
-        value = Text(UNKNOWN if one.score.value is None else percent(one.score.value), TITLE)
-        drawn = gauge(one.score, BARS if width >= listing.WIDE else SMALL)
-        name = Text(one_line(names[one.name], room))
+        value = Text(UNKNOWN if one.score.value is None else format_percent(one.score.value), TITLE)
+        drawn = render_gauge(one.score, BARS if width >= WIDE else SMALL)
+        name = Text(format_line(names[one.name], room))
         table.add_row(name, value, drawn, Text(f"{one.score.crushed}/{one.score.counted}"))
     left_out = len(found) - MOST_SLICES
     return [table, Text(f"and {left_out} more; --json has them all", "dim")] if left_out > 0 else [table]
 
 
-def obstacle(one: Obstacle, length: int) -> list[RenderableType]:
+def render_obstacle(one: Obstacle, length: int) -> list[RenderableType]:
     """A reason for not crushing, where it was met, and what helps."""
-    ids = listed([safe(session[:length]) for session in one.sessions], MOST_IDS)
-    head = Text.assemble((f"{len(one.sessions)} × ", TITLE), one_line(one.reason, 100), (f"  {ids}", "cyan"))
-    return [head, Padding(Text(one_line(one.advice, 400), "green"), (0, 0, 0, 4))]
+    ids = format_list([sanitize_text(session[:length]) for session in one.sessions], MOST_IDS)
+    head = Text.assemble((f"{len(one.sessions)} × ", TITLE), format_line(one.reason, 100), (f"  {ids}", "cyan"))
+    return [head, Padding(Text(format_line(one.advice, 400), "green"), (0, 0, 0, 4))]

@@ -4,8 +4,8 @@ import csv
 import io
 from typing import Any
 
-from assay.reports.safe import safe
-from assay.reports.words import why
+from assay.reports.format import sanitize_text
+from assay.reports.summary import explain_outcome
 from assay.scores.reasons import advise_session
 from assay.scores.report import Report
 from assay.types import Session
@@ -20,18 +20,18 @@ FACTS = (
 REWORK = ("by", "share", "lines", "gone", "commit", "detail")
 
 
-def table(found: Report) -> bytes:
+def render_csv(found: Report) -> bytes:
     """The CSV, with a header."""
-    rows = [row(one) for one in found.sessions]
+    rows = [build_row(one) for one in found.sessions]
     text = io.StringIO()
     # Text is always quoted: a semicolon must not open a new cell where that is what separates them.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    writer.writerow(columns())
-    writer.writerows([[cell(value) for value in one.values()] for one in rows])
+    writer.writerow(list_columns())
+    writer.writerows([[format_cell(value) for value in one.values()] for one in rows])
     return text.getvalue().encode("utf-8")
 
 
-def columns() -> list[str]:
+def list_columns() -> list[str]:
     """The header."""
     return [
         "id", "started_at", "ended_at", "agent", "project", "branch", "models", "streams", "language",
@@ -41,14 +41,14 @@ def columns() -> list[str]:
     ]  # fmt: skip
 
 
-def row(one: Session) -> dict[str, Any]:
+def build_row(one: Session) -> dict[str, Any]:
     """The cells of a session by column; what is not known is empty."""
     facts = one.facts
     rework = facts.get("rework") or {}
     made = {
         "models": ", ".join(one.models),
         "streams": ", ".join(one.streams),
-        "why": why(one),
+        "why": explain_outcome(one),
         "advice": advise_session(one),
         "failure_signals": ", ".join(signal["kind"] for signal in facts.get("failure_signals", [])),
         "rework": rework.get("state"),
@@ -57,10 +57,10 @@ def row(one: Session) -> dict[str, Any]:
         "tokens": sum(facts["tokens"].values()) if "tokens" in facts else None,
         **{name: facts.get(name) for name in FACTS},
     }
-    return {name: made[name] if name in made else getattr(one, name) for name in columns()}
+    return {name: made[name] if name in made else getattr(one, name) for name in list_columns()}
 
 
-def cell(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     """A value as a cell; text on one line, harmless."""
     if value is None:
         return ""
@@ -68,5 +68,5 @@ def cell(value: Any) -> Any:
         return "true" if value else "false"
     if not isinstance(value, str):
         return value
-    flat = " ".join(safe(value).split())
+    flat = " ".join(sanitize_text(value).split())
     return f"'{flat}" if value.startswith(FORMULA) or flat.startswith(FORMULA) else flat

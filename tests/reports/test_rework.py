@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from assay.reports import later
+from assay.reports.rework import describe_curve, describe_losses, describe_rework, explain_rework, list_rework_notes
 from assay.scores.survival import LostSession, measure_survival
 from tests.make_report import report_of
 from tests.make_sessions import session_of
@@ -31,11 +31,11 @@ YES = {
     ],
 )
 def test_a_state_is_told_on_one_line(rework: dict[str, Any] | None, said: str):
-    assert later.in_short({"rework": rework}) == said
+    assert describe_rework({"rework": rework}) == said
 
 
 def test_what_replaced_it_can_be_looked_at():
-    said = later.in_full({"rework": YES | {"detail": "half of its commit"}}, UTC)
+    said = explain_rework({"rework": YES | {"detail": "half of its commit"}}, UTC)
     assert said == [
         "later replaced by session 1a2b3c4d5e6f, 62 % of its lines (31 of 50) gone",
         "commit 0123456789 of 2026-03-07 09:00: `git show 0123456789` shows what replaced them",
@@ -46,28 +46,28 @@ def test_what_replaced_it_can_be_looked_at():
 
 @pytest.mark.parametrize("state", ["no", "open", "unknown", "not_judged"])
 def test_nothing_replaced_nothing_to_look_at(state: str):
-    assert later.in_full({"rework": {"state": state}}, UTC) == []
+    assert explain_rework({"rework": {"state": state}}, UTC) == []
 
 
 def test_lost_sessions_are_named():
     lost = [LostSession(id="1a2b3c4d5e6f", title="Mend\nthe till", by="bot renovate", share=0.5)]
-    assert later.losses(lost, 8) == [
+    assert describe_losses(lost, 8) == [
         ("1a2b3c4d  Mend the till", "later replaced by bot renovate, 50 % of its lines gone")
     ]
 
 
 def test_the_curve_leaves_out_days_that_nothing_was_followed_for():
-    found = later.curve(measure_survival([(5, True, 5), (14, False, 995)]))
+    found = describe_curve(measure_survival([(5, True, 5), (14, False, 995)]))
     assert [(days, share) for days, _, share, _ in found] == [
         ("1 day", "100 %"), ("3 days", "100 %"), ("7 days", "99 %"), ("14 days", "99 %"),
     ]  # fmt: skip
-    assert later.curve(None) == []
+    assert describe_curve(None) == []
 
 
 def test_why_nothing_is_known_is_counted():
     reasons = [*["no repository"] * 3, "no time", None]
     sessions = [session_of(facts={"rework": {"state": "unknown", "detail": why}}) for why in reasons]
     report = report_of([*sessions, session_of(rework="open")])
-    unknown, young = later.notes(report.score, report.sessions)
+    unknown, young = list_rework_notes(report.score, report.sessions)
     assert unknown.endswith(" unknown for 5 of 6 crushed sessions (3 no repository, 1 no time, 1 nobody can tell)")
     assert young == "1 of 6 crushed sessions may still be replaced: too young to tell"

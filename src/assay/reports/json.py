@@ -1,19 +1,25 @@
 """What machines read: JSON with a `schema_version`; a field is never renamed without a new one."""
 
+import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
-from assay.reports.safe import encoded
 from assay.types import LedgerLine, Session, Stream, StreamSummary, Turn
 
 SCHEMA_VERSION = 1
 KEYS = ("key", "of")
 MASK = (1 << 64) - 1
+OBEYED = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What JSON may hold as it is, though a terminal or an editor would act on it."""
 
 
-class Lines(Struct, kw_only=True):
+class LineCounts(Struct, kw_only=True):
     total: int
     read: int
     skipped: int
@@ -59,7 +65,7 @@ class StreamsView(Struct, kw_only=True):
 
     schema_version: int = SCHEMA_VERSION
     files: int
-    lines: Lines
+    lines: LineCounts
     skipped: list[Skip]
     scan: ScanView
     streams: list[StreamView]
@@ -92,7 +98,7 @@ class SessionDetail(Struct, kw_only=True):
     turns: list[Any]
 
 
-def stream_view(one: StreamSummary) -> StreamView:
+def build_stream_view(one: StreamSummary) -> StreamView:
     return StreamView(
         id=one.id,
         agent=one.agent,
@@ -110,35 +116,43 @@ def stream_view(one: StreamSummary) -> StreamView:
     )
 
 
-def skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
+def build_skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
     """Skips with `None` for those that mean the whole file."""
     return [Skip(file=path, line=line or None, why=why) for path, line, why in listed]
 
 
-def detail(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
+def encode_stream(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
     """One stream with its turns."""
-    turns = [in_full(turn) for turn in stream.turns]
-    found = StreamDetail(stream=stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
-    return encoded(found)
+    turns = [expand_fields(turn) for turn in stream.turns]
+    found = StreamDetail(stream=build_stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
+    return encode_json(found)
 
 
-def sessions(listed: Sequence[Session], ledger: Sequence[LedgerLine]) -> bytes:
+def encode_sessions(listed: Sequence[Session], ledger: Sequence[LedgerLine]) -> bytes:
     """Sessions and what the ledger says of them."""
-    return encoded(SessionsView(sessions=listed, ledger=ledger))
+    return encode_json(SessionsView(sessions=listed, ledger=ledger))
 
 
-def session_detail(one: Session, turns: Sequence[Turn]) -> bytes:
+def encode_session(one: Session, turns: Sequence[Turn]) -> bytes:
     """One session with its turns; citations count them from 1."""
-    return encoded(SessionDetail(session=one, turns=[in_full(turn) for turn in turns]))
+    return encode_json(SessionDetail(session=one, turns=[expand_fields(turn) for turn in turns]))
 
 
-def in_full(value: Any) -> Any:
+def expand_fields(value: Any) -> Any:
     """A value with all its fields, those left out when it is stored included; keys as text, for they exceed 2^53.
 
     Hashes of lines (bytes) are left out.
     """
     if isinstance(value, Struct):
         named = ((name, getattr(value, name)) for name in value.__struct_fields__)
-        fields = {name: in_full(field) for name, field in named if not isinstance(field, bytes)}
+        fields = {name: expand_fields(field) for name, field in named if not isinstance(field, bytes)}
         return fields | {name: f"{fields[name] & MASK:016x}" for name in KEYS if name in fields}
-    return [in_full(item) for item in value] if isinstance(value, tuple) else value
+    return [expand_fields(item) for item in value] if isinstance(value, tuple) else value
+
+
+def encode_json(value: object) -> bytes:
+    """JSON whose every control and direction mark is written out (`\\u202e`): the value is the same when it is read."""
+    found = msgspec.json.encode(value)
+    if found.isascii() and b"\x7f" not in found:
+        return found
+    return OBEYED.sub(lambda one: json.dumps(one[0])[1:-1].replace("\x7f", r"\u007f"), found.decode()).encode()

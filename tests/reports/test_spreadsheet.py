@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from assay.reports.table import columns, table
+from assay.reports.spreadsheet import list_columns, render_csv
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
 from tests.tables import each_row
 
 
 def rows(*sessions: Any) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(table(report_of(sessions)).decode("utf-8"), newline="")))
+    return list(csv.DictReader(io.StringIO(render_csv(report_of(sessions)).decode("utf-8"), newline="")))
 
 
 def test_every_session_is_a_row_under_a_header():
     found = rows(*some_sessions())
     assert len(found) == 10
-    assert list(found[0]) == columns()
+    assert list(found[0]) == list_columns()
 
 
 def test_an_empty_report_is_a_header():
-    assert table(report_of([])).decode().count("\n") == 1
+    assert render_csv(report_of([])).decode().count("\n") == 1
 
 
 @each_row(
@@ -58,8 +58,8 @@ def test_no_spreadsheet_takes_text_for_a_formula(hostile: str):
 @pytest.mark.parametrize("hostile", ["a;=1", 'a",=1', "a\n=1", "a\x1b[2J", "a,b"])
 def test_text_stays_in_its_cell(hostile: str):
     session = session_of(title=hostile)
-    raw = table(report_of([session])).decode()
+    raw = render_csv(report_of([session])).decode()
     assert raw.count("\n") == 2
-    assert len(rows(session)[0]) == len(columns())
+    assert len(rows(session)[0]) == len(list_columns())
     assert "\x1b" not in raw
     assert f'"{rows(session)[0]["title"]}"'.replace('a"', 'a""') in raw  # quoted, whatever separates

@@ -8,47 +8,56 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.llm.egress import Egress, EgressQuestion, Estimate
-from assay.reports.safe import many, one_line, safe
-from assay.reports.words import UNKNOWN, dollars, listed, places
+from assay.reports.format import (
+    UNKNOWN,
+    format_count,
+    format_dollars,
+    format_line,
+    format_list,
+    sanitize_text,
+    shorten_paths,
+)
 
 TITLE = "bold"
 MOST_ROWS = 40
 
 
-def report(found: Egress, width: int, *, words: bool = False) -> Group:
+def render_egress(found: Egress, width: int, *, words: bool = False) -> Group:
     """Where words would go, which, and what was taken out of them."""
     if found.to is None:
-        told = f"Nothing leaves this machine: the {one_line(found.judge, 40)} judge asks no model."
+        told = f"Nothing leaves this machine: the {format_line(found.judge, 40)} judge asks no model."
         return Group(Text(told), Text("`assay egress --judge anthropic` shows what that one would be sent.", "dim"))
-    head = Text.assemble(("Would be sent to ", TITLE), (one_line(found.to, 120), "bold cyan"), f" for {model(found)}")
-    parts: list[RenderableType] = [head, Text(summed(found.estimate) if found.estimate else ""), Text("")]
+    head = Text.assemble(
+        ("Would be sent to ", TITLE), (format_line(found.to, 120), "bold cyan"), f" for {format_model(found)}"
+    )
+    parts: list[RenderableType] = [head, Text(describe_estimate(found.estimate) if found.estimate else ""), Text("")]
     new = [one for one in found.requests if not one.is_answered]
     if words:
-        parts += [line for one in new for line in whole(one)]
+        parts += [line for one in new for line in render_request(one)]
     elif new:
-        parts += [table(new, width), Text("")]
+        parts += [render_requests(new, width), Text("")]
         parts.append(Text("--words prints every word, --json gives it to machines; nothing was sent.", "dim"))
     return Group(*parts)
 
 
-def model(found: Egress) -> str:
-    return one_line(found.model or UNKNOWN, 60)
+def format_model(found: Egress) -> str:
+    return format_line(found.model or UNKNOWN, 60)
 
 
-def summed(found: Estimate) -> str:
+def describe_estimate(found: Estimate) -> str:
     """What all of it comes to."""
-    cost = "price not known" if found.cost_usd is None else f"about {dollars(found.cost_usd)}"
+    cost = "price not known" if found.cost_usd is None else f"about {format_dollars(found.cost_usd)}"
     kept = f"; {found.cached:,} more were answered before and are not asked again" if found.cached else ""
     tokens = f"about {found.input:,} tokens in, {found.output:,} out"
-    return f"{many(found.questions, 'question')}, {tokens}, {cost}{kept}"
+    return f"{format_count(found.questions, 'question')}, {tokens}, {cost}{kept}"
 
 
-def table(requests: Sequence[EgressQuestion], width: int) -> Table:
+def render_requests(requests: Sequence[EgressQuestion], width: int) -> Table:
     """A row per session or stream: how much of it each judge would be shown."""
     by_subject: dict[str, list[EgressQuestion]] = defaultdict(list)
     for one in requests:
         by_subject[one.about].append(one)
-    named = places(one.project for one in requests)
+    named = shorten_paths(one.project for one in requests)
     shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for head in ("of", "project", "asked", "tokens", "redacted"):
         shown.add_column(head, justify="right" if head == "tokens" else "left", no_wrap=head != "redacted")
@@ -58,23 +67,26 @@ def table(requests: Sequence[EgressQuestion], width: int) -> Table:
             counts |= Counter(one.redacted)
         jobs = ", ".join(dict.fromkeys(one.job for one in some))
         shown.add_row(
-            Text(one_line(about[:12], 12), "cyan"),
-            Text(one_line(named[some[0].project], max(12, width // 5))),
+            Text(format_line(about[:12], 12), "cyan"),
+            Text(format_line(named[some[0].project], max(12, width // 5))),
             Text(jobs),
             Text(f"{sum(one.tokens for one in some):,}"),
-            Text(listed([f"{n} {kind}" for kind, n in counts.most_common()], 3) if counts else "nothing found", "dim"),
+            Text(
+                format_list([f"{n} {kind}" for kind, n in counts.most_common()], 3) if counts else "nothing found",
+                "dim",
+            ),
         )
     if len(by_subject) > MOST_ROWS:
         shown.caption = f"and {len(by_subject) - MOST_ROWS} more; --json has them all"
     return shown
 
 
-def whole(one: EgressQuestion) -> list[RenderableType]:
+def render_request(one: EgressQuestion) -> list[RenderableType]:
     """One question, word for word."""
     return [
-        Text(f"── {one.job} of {one_line(one.about, 60)} → {one_line(one.to, 120)}", TITLE),
-        Text(safe(one.system), "dim"),
-        Text(safe(one.material)),
-        Text(safe(one.task), "dim"),
+        Text(f"── {one.job} of {format_line(one.about, 60)} → {format_line(one.to, 120)}", TITLE),
+        Text(sanitize_text(one.system), "dim"),
+        Text(sanitize_text(one.material)),
+        Text(sanitize_text(one.task), "dim"),
         Text(""),
     ]

@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.reports.words import HELD_BACK, percent, places, span, why
+from assay.reports.format import format_duration, format_percent, shorten_paths
+from assay.reports.summary import HELD_BACK, explain_outcome
 from assay.scores.reasons import REASONS
 from assay.types import Session
 from tests.make_sessions import failing, missed, session_of
@@ -25,7 +26,7 @@ from tests.tables import each_row
     ],
 )
 def test_every_fate_has_its_words(session: Session, words: str):
-    assert why(session) == words
+    assert explain_outcome(session) == words
 
 
 def test_every_reason_for_not_crushing_has_a_short_form():
@@ -36,7 +37,7 @@ def test_every_reason_for_not_crushing_has_a_short_form():
     ("value", "shown"), [(0, "0"), (0.2, "1"), (71.4, "71"), (99.7, "99"), (100, "100"), (0.0, "0"), (100.0, "100")]
 )
 def test_nothing_is_rounded_to_all_or_nothing(value: float, shown: str):
-    assert percent(value) == shown
+    assert format_percent(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_nothing_is_rounded_to_all_or_nothing(value: float, shown: str):
     [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3600, "1.0 h"), (90_000, "25.0 h"), (864_000, "10.0 days")],
 )
 def test_a_time_is_told_in_the_unit_that_fits(seconds: float, shown: str):
-    assert span(seconds) == shown
+    assert format_duration(seconds) == shown
 
 
 @each_row(
@@ -61,4 +62,4 @@ def test_a_time_is_told_in_the_unit_that_fits(seconds: float, shown: str):
     ],
 )
 def test_a_folder_is_called_by_the_end_that_tells_it_from_others(paths: list[str], names: list[str]):
-    assert [places(paths).get(path) for path in paths] == names
+    assert [shorten_paths(paths).get(path) for path in paths] == names

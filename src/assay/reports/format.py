@@ -1,0 +1,118 @@
+"""Values as text for people: numbers, times, names, lists; and text from a transcript made harmless for a terminal."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime, tzinfo
+from pathlib import PurePosixPath
+from typing import Any
+
+UNKNOWN = "–"
+MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: (UNKNOWN, "dim")}
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
+MOST_OF_ID = 18
+KEPT = frozenset("\n\t")
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Controls (escape sequences), format characters (bidi overrides), surrogates, private use, line separators."""
+JOINERS = frozenset("\u200c\u200d\ufe0f")
+"""Format characters that ordinary writing and emoji need."""
+
+
+def format_name(name: str) -> str:
+    """A name from the code, as words."""
+    return format_line(name.replace("_", " "), 60)
+
+
+def format_percent(value: float) -> str:
+    """A whole number; 0 and 100 only where it is exactly that."""
+    return str(min(99, max(1, round(value))) if 0 < value < 100 else round(value))
+
+
+def format_dollars(value: float) -> str:
+    """A sum that is never shown as nothing where it is something."""
+    if value and value < 0.005:
+        return "under USD 0.01"
+    return f"USD {value:.2f}"
+
+
+def format_duration(seconds: float) -> str:
+    """How long, in the unit that fits."""
+    if seconds < MINUTE_S:
+        return f"{seconds:.0f} s"
+    if seconds < HOUR_S:
+        return f"{seconds / MINUTE_S:.0f} min"
+    return f"{seconds / HOUR_S:.1f} h" if seconds < 2 * DAY_S else f"{seconds / DAY_S:.1f} days"
+
+
+def shorten_paths(paths: Iterable[str]) -> dict[str, str]:
+    """For each folder the end of its path that tells it from the others."""
+    found = {path: PurePosixPath(path.replace("\\", "/")).parts for path in set(paths)}
+    named = dict.fromkeys(found, "")
+    for length in range(1, 1 + max((len(parts) for parts in found.values()), default=0)):
+        for path in (path for path, name in named.items() if not name):
+            tail = found[path][-length:]
+            if length >= len(found[path]) or sum(other[-length:] == tail for other in found.values()) == 1:
+                named[path] = "/".join(tail).replace("//", "/")
+    return {path: name or UNKNOWN for path, name in named.items()}
+
+
+def format_list(parts: Sequence[str], most: int) -> str:
+    """The first few, and how many more there are."""
+    return ", ".join([*parts[:most], f"and {len(parts) - most} more"] if len(parts) > most else parts)
+
+
+def measure_ids(ids: Sequence[str]) -> int:
+    """How much of the ids tells them apart."""
+    length = 8
+    while length < MOST_OF_ID and len({one[:length] for one in ids}) < len(set(ids)):
+        length += 1
+    return length
+
+
+def format_time(stamp: str, zone: tzinfo | None = None) -> str:
+    """A record's time in a time zone, or in the reader's own."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError):
+        return format_line(stamp, 16) or UNKNOWN
+
+
+def format_project(cwd: str) -> str:
+    return PurePosixPath(cwd.replace("\\", "/")).name or UNKNOWN
+
+
+def format_number(number: int) -> str:
+    """1234567 as 1.2M."""
+    for limit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= limit:
+            return f"{number / limit:.1f}{sign}"
+    return str(number)
+
+
+def format_cost(facts: dict[str, Any]) -> str:
+    if facts["cost_usd"] is not None:
+        return f"USD {facts['cost_usd']:.2f}"
+    return "unpriced: " + ", ".join(format_line(model, 40) for model in facts["unpriced_models"])
+
+
+def sanitize_text(text: str) -> str:
+    """The text with every character a terminal could obey replaced by a visible one."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(sanitize_char(char) for char in text.replace("\r\n", "\n"))
+
+
+def sanitize_char(char: str) -> str:
+    if char in KEPT or char in JOINERS or unicodedata.category(char) not in HIDDEN:
+        return char
+    return "\ufffd"
+
+
+def format_line(text: str, width: int) -> str:
+    """The text on one line, cut to a width."""
+    flat = " ".join(sanitize_text(text).split())
+    return flat if len(flat) <= width else flat[: max(0, width - 1)] + "…"
+
+
+def format_count(number: int, thing: str) -> str:
+    """1 file, 2 files."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,0 +1,254 @@
+"""What is said of a session in few words, and of a whole report, the same in every format."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from assay.reports.format import (
+    UNKNOWN,
+    format_count,
+    format_dollars,
+    format_duration,
+    format_line,
+    format_list,
+    format_name,
+    format_number,
+    format_percent,
+    shorten_paths,
+)
+from assay.reports.rework import list_rework_notes
+from assay.scores.breakdown import Slice, Window
+from assay.scores.measures import Measures
+from assay.scores.prism import Score, explain_exclusion, grade_score, has_goal, has_substance
+from assay.scores.reasons import find_obstacle
+from assay.scores.report import JudgeShare, Report
+from assay.types import Session
+
+MOST_REASONS = 3
+HELD_BACK = {
+    "reworked": "later replaced",
+    "unresolved_error": "error unresolved",
+    "iteration_loop": "went in circles",
+    "frustration": "frustration",
+    "scope_abandoned": "given up",
+    "check_failed": "check failed",
+    "stopped": "stopped midway",
+    "service": "service failed",
+    "unanswered": "not answered",
+    "waiting": "left waiting",
+    "refused": "turned down",
+    "complaint": "still wrong",
+    "unchanged": "nothing changed",
+    "admitted": "agent gave up",
+    "partial": "partly done",
+    "reverted": "taken back",
+    "unverified": "unverified",
+    "inconclusive": "no conclusion",
+    "unconfirmed": "unconfirmed",
+    "incomplete": "goal missed",
+}
+NOT_COUNTED = {"trivial": "trivial", "no_goal": "no goal", "opted_out": "opted out"}
+
+
+def explain_outcome(session: Session) -> str:
+    """Why it crushed, did not, or does not count."""
+    if left_out := explain_exclusion(session):
+        return NOT_COUNTED.get(left_out, left_out)
+    if kind := find_obstacle(session):
+        return HELD_BACK.get(kind, format_name(kind))
+    if session.evidence == "explicit" or session.confidence is None:
+        return "explicit"
+    return f"likely, {format_percent(100 * session.confidence)} %"
+
+
+def format_score(found: Report) -> str:
+    """The score with its letter; with a decimal where the whole number would have another letter."""
+    value = found.score.value
+    if value is None:
+        return UNKNOWN
+    rounded = (format_percent(value), f"{value:.1f}", f"{int(value * 10) / 10:.1f}")
+    shown = next((text for text in rounded if grade_score(float(text)) == found.grade), rounded[-1])
+    return f"{shown} ({found.grade})"
+
+
+def format_tally(score: Score) -> str:
+    return f"{score.crushed} of {format_count(score.counted, 'counted session')} crushed"
+
+
+def format_interval(score: Score) -> str:
+    """The ends of the interval."""
+    return (
+        UNKNOWN
+        if score.low is None or score.high is None
+        else f"{format_percent(score.low)}–{format_percent(score.high)}"
+    )
+
+
+def format_rate(score: Score) -> str:
+    return UNKNOWN if score.value is None else f"{format_percent(score.value)} ({score.crushed}/{score.counted})"
+
+
+def explain_no_score(found: Report) -> str:
+    """Why there is no score."""
+    if not found.sessions:
+        return "there are no sessions"
+    if found.score.is_mixed:
+        return f"several judges, which make no common score: {'; '.join(map(format_share, found.by_judge))}"
+    reasons = [f"{n} {NOT_COUNTED.get(why, format_line(why, 80))}" for why, n in found.exclusions.items()]
+    return f"of {format_count(len(found.sessions), 'session')} {format_list(reasons, 4)}"
+
+
+def format_share(one: JudgeShare) -> str:
+    """The score of one judge's sessions."""
+    return f"{format_line(one.judge, 40)} {format_rate(one.score)}"
+
+
+def describe_judge(found: Report) -> str:
+    """Who judged, where words went, and what that took."""
+    judge = found.judge
+    state = "calibrated" if judge.calibrated else "uncalibrated"
+    said = f"judged by the {format_line(judge.backend, 40)} judge, {state}"
+    if judge.fallback and all(one.judge == "offline" for one in found.by_judge):
+        return f"{said}, instead of a model: {format_line(judge.fallback, 160)}"
+    if judge.model is None or judge.spending is None:
+        return said
+    spent = judge.spending
+    cost = "price not known" if spent.cost_usd is None else format_dollars(spent.cost_usd)
+    kept = f", {format_count(spent.cached, 'answer')} from before" if spent.cached else ""
+    asked = (
+        f"{format_count(spent.calls, 'call')}, {cost}{kept}" if spent.calls or spent.cached else "nothing new was asked"
+    )
+    return f"{said}: {format_line(judge.model, 60)} at {format_line(judge.where or '', 80)} · {asked}"
+
+
+# --- where sessions drop out --------------------------------------------------------------------
+
+
+def list_steps(found: Report) -> list[tuple[str, int, str]]:
+    """The waterfall: a step, how many are left after it, and why the others are not."""
+    left = found.waterfall
+    lost = count_losses(found.sessions)
+    return [
+        ("sessions", left.sessions, f"in {format_count(left.streams, 'stream')}"),
+        ("of substance", left.substance, format_loss(left.sessions - left.substance, lost["substance"])),
+        ("with a goal", left.goal, format_loss(left.substance - left.goal, lost["goal"])),
+        ("judged", left.judged, format_loss(left.goal - left.judged, lost["judged"])),
+        ("completed", left.complete, format_loss(left.judged - left.complete, lost["complete"])),
+        ("crushed", left.crushed, format_loss(left.complete - left.crushed, lost["crushed"])),
+    ]
+
+
+def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
+    """Why sessions are not left after each step."""
+    lost: dict[str, Counter[str]] = {step: Counter() for step in ("substance", "goal", "judged", "complete", "crushed")}
+    for one in sessions:
+        if not has_substance(one):
+            lost["substance"]["trivial: under 3 turns, no change"] += 1
+        elif not has_goal(one):
+            why = explain_exclusion(one) or "no_goal"
+            lost["goal"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
+        elif one.judge_status != "ok":
+            lost["judged"][format_line(explain_exclusion(one) or "ungraded", 60)] += 1
+        elif (kind := find_obstacle(one)) is not None:
+            lost["crushed" if kind == "reworked" else "complete"][HELD_BACK.get(kind, format_name(kind))] += 1
+    return lost
+
+
+def format_loss(n: int, reasons: Counter[str]) -> str:
+    """How many a step took away, and for which reasons."""
+    if not n:
+        return ""
+    ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    if len(ordered) == 1:
+        return f"−{n} {ordered[0][0]}"
+    parts = [f"{count} {why}" for why, count in ordered[:MOST_REASONS]]
+    rest = sum(count for _, count in ordered[MOST_REASONS:])
+    return f"−{n}: {', '.join([*parts, f'{rest} more'] if rest else parts)}"
+
+
+# --- beside it --------------------------------------------------------------------------------
+
+
+def describe_measures(found: Measures) -> list[str]:
+    """What is known."""
+    parts = []
+    if found.crushed_per_week is not None:
+        parts.append(f"{found.crushed_per_week:.1f} crushed a week")
+    if found.median_time_to_crush_s is not None:
+        parts.append(f"{format_duration(found.median_time_to_crush_s)} of work to crush (median)")
+    if found.average_prompt_grade:
+        weakest = f", weakest in {format_name(found.weakest_pillar)}" if found.weakest_pillar else ""
+        parts.append(f"prompts graded {found.average_prompt_grade}{weakest}")
+    if found.crush_weight is not None:
+        parts.append(f"{format_percent(100 * found.crush_weight)} % of tokens went into crushed sessions")
+    if found.tokens_per_turn is not None:
+        parts.append(f"{format_number(round(found.tokens_per_turn))} tokens a turn")
+    if found.usd_per_crushed is not None:
+        priced = f" ({found.unpriced_sessions} unpriced)" if found.unpriced_sessions else ""
+        parts.append(f"USD {found.usd_per_crushed:.2f} a crushed session{priced}")
+    elif found.unpriced_sessions:
+        parts.append(f"{format_count(found.unpriced_sessions, 'session')} unpriced")
+    return parts
+
+
+def describe_windows(found: Iterable[Window]) -> list[tuple[str, str, str]]:
+    """The last days against those before: what they were, how they compare, in which colour."""
+    return [
+        (
+            f"{describe_days(one)}: {format_rate(one.score)}, the {one.days} before: {format_rate(one.before)} · ",
+            *describe_change(one),
+        )
+        for one in found
+        if one.before.counted and one.score.counted
+    ]
+
+
+def describe_days(one: Window) -> str:
+    return f"{one.days} days to {one.ended}"
+
+
+def describe_change(one: Window) -> tuple[str, str]:
+    """An arrow only where the numbers support one."""
+    if not one.is_one_judge:
+        return "not comparable: judged in different ways", "dim"
+    if one.direction is None:
+        return "no difference shown", "dim"
+    sign, style = {"up": ("↑ better", "green"), "down": ("↓ worse", "red")}[one.direction]
+    chance = f"p = {one.p_value:.3f}" if one.p_value is not None and one.p_value >= 0.001 else "p < 0.001"
+    return f"{sign} ({chance})", style
+
+
+def name_slices(found: Sequence[Slice], by: str) -> dict[str, str]:
+    """What the slices are called."""
+    if by == "project":
+        return shorten_paths(one.name for one in found)
+    return {one.name: format_name(one.name) if by == "intent" else one.name for one in found}
+
+
+# --- what to know -----------------------------------------------------------------------------
+
+
+def list_notes(found: Report) -> list[str]:
+    """What a reader should know before trusting the number."""
+    said = []
+    skipped = [format_count(found.skipped.lines, "line") if found.skipped.lines else ""]
+    skipped.append(format_count(found.skipped.files, "file") if found.skipped.files else "")
+    if any(skipped):
+        said.append(
+            f"{' and '.join(filter(None, skipped))} could not be read: `assay doctor` with the same paths says which"
+        )
+    ungraded = sum(n for why, n in found.exclusions.items() if why.startswith("ungraded"))
+    if ungraded:
+        verb = "is" if ungraded == 1 else "are"
+        said.append(
+            f"{format_count(ungraded, 'session')} {verb} ungraded and left out: thin evidence is reported, not guessed"
+        )
+    return [*describe_fallbacks(found), *said, *list_rework_notes(found.score, found.sessions)]
+
+
+def describe_fallbacks(found: Report) -> list[str]:
+    """Sessions that another judge judged than the one that was asked for, and why."""
+    reasons = Counter(one.fallback for one in found.sessions if one.fallback and one.judge_status != "opted_out")
+    return [
+        f"{format_count(n, 'session')} judged by the offline judge instead: {format_line(str(why), 160)}"
+        for why, n in reasons.most_common()
+    ]
