@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from assay.config import Boundaries, Config, Local, Rework, Tenant, keys, load, local_zone, zone
+from assay.config import Boundaries, Config, LocalClock, Rework, Tenant, find_local_zone, list_keys, load, pick_zone
 from assay.errors import BadInput
 from assay.stores import pick_store_url
 
@@ -146,7 +146,7 @@ def test_every_key_has_a_variable_and_a_flag(
 
 def test_the_table_of_variables_is_whole() -> None:
     marks = test_every_key_has_a_variable_and_a_flag.pytestmark  # type: ignore[attr-defined]
-    assert [*(row[2] for row in marks[0].args[1]), "tenants"] == list(keys())
+    assert [*(row[2] for row in marks[0].args[1]), "tenants"] == list(list_keys())
 
 
 def test_a_variable_that_is_no_setting_is_left_alone(project: Path) -> None:
@@ -289,7 +289,7 @@ def test_the_store_of_the_config_is_the_one_that_is_opened(project: Path) -> Non
 
 # --- bad input --------------------------------------------------------------------------------------
 
-KNOWN = f"known: {', '.join(keys())}"
+KNOWN = f"known: {', '.join(list_keys())}"
 MODE = 'give "confirm", "hard" or "off"'
 MINUTES = "give a number of minutes, 0 to 10080 (a week)"
 SHARE = "give a share of files above 0 and up to 1"
@@ -379,9 +379,9 @@ def test_a_folder_of_that_name_is_no_config(project: Path, tmp_path: Path) -> No
 
 
 def test_the_zone_is_the_one_that_was_asked_for_else_the_machines() -> None:
-    assert zone(Config(timezone="Asia/Tokyo"), {"TZ": "Europe/Berlin"}) == ZoneInfo("Asia/Tokyo")
-    assert zone(Config(), {"TZ": "Europe/Berlin"}) == ZoneInfo("Europe/Berlin")
-    assert zone(Config()).utcoffset(datetime(2026, 3, 2)) is not None
+    assert pick_zone(Config(timezone="Asia/Tokyo"), {"TZ": "Europe/Berlin"}) == ZoneInfo("Asia/Tokyo")
+    assert pick_zone(Config(), {"TZ": "Europe/Berlin"}) == ZoneInfo("Europe/Berlin")
+    assert pick_zone(Config()).utcoffset(datetime(2026, 3, 2)) is not None
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_the_zone_is_the_one_that_was_asked_for_else_the_machines() -> None:
     ],
 )
 def test_the_machines_zone_is_found_by_name(named: str, key: str) -> None:
-    assert local_zone({"TZ": named}) == ZoneInfo(key)
+    assert find_local_zone({"TZ": named}) == ZoneInfo(key)
 
 
 @pytest.fixture
@@ -408,8 +408,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("clock")
 def test_a_zone_without_a_name_goes_by_the_machines_clock() -> None:
-    here, berlin = local_zone(os.environ), ZoneInfo("Europe/Berlin")
-    assert isinstance(here, Local)
+    here, berlin = find_local_zone(os.environ), ZoneInfo("Europe/Berlin")
+    assert isinstance(here, LocalClock)
     hour = datetime(2026, 1, 1, tzinfo=UTC)
     for n in range(365 * 24):
         moment = hour + timedelta(hours=n)
@@ -420,7 +420,7 @@ def test_a_zone_without_a_name_goes_by_the_machines_clock() -> None:
 
 @pytest.mark.usefixtures("clock")
 def test_the_machines_clock_can_be_sent_to_another_process_and_bears_any_year() -> None:
-    here = pickle.loads(pickle.dumps(local_zone(os.environ)))
+    here = pickle.loads(pickle.dumps(find_local_zone(os.environ)))
     assert datetime(2026, 7, 1, tzinfo=here).utcoffset() == timedelta(hours=2)
     assert datetime(1, 1, 1, tzinfo=here).utcoffset() is not None
     assert datetime.max.replace(tzinfo=here).utcoffset() is not None
@@ -443,7 +443,7 @@ def test_every_key_is_documented_with_its_default_and_its_variable() -> None:
             return "none" if value is None else f"`{str(value).lower()}`"
         return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`"
 
-    for name in set(keys()) - {"tenants"}:
+    for name in set(list_keys()) - {"tenants"}:
         cells = told[f"`{name}`"]
         assert cells[0] == default(name), name
         assert cells[1] == f"`ASSAY_{name.replace('.', '_').upper()}`", name

@@ -12,7 +12,7 @@ from assay.cli import streams
 from assay.cli.consent import Consent, open_allowed_models
 from assay.cli.progress import ProgressBar, open_transcripts
 from assay.cli.settings import save_last_report
-from assay.config import Config, zone
+from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.pipeline import privacy
@@ -60,7 +60,7 @@ def answer_request(
 
     Of a report that is remembered, the next one tells what changed since.
     """
-    here = zone(config)
+    here = pick_zone(config)
     selection = build_selection(request, config)
     with open_transcripts(request.paths, config, request.jobs) as transcripts:
         score = partial(score_transcripts, transcripts, config, jobs=request.jobs)
@@ -75,7 +75,7 @@ def answer_request(
 
 def build_selection(request: SelectionRequest, config: Config) -> Selection:
     """Which sessions a request selects, made exact."""
-    here = zone(config)
+    here = pick_zone(config)
     selection = Selection(
         since=parse_time(request.since, "--since", here),
         until=parse_time(request.until, "--until", here),

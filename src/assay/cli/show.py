@@ -15,7 +15,7 @@ from assay.cli.options import AsJson, AsOf, Repo, StorePath, options, read_overr
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
 from assay.cli.settings import load_last_config
-from assay.config import Config, zone
+from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
 from assay.pipeline.inputs import pick_report_time
@@ -140,7 +140,7 @@ def print_session(store: Store, config: Config, session: Session, *, as_json: bo
         print_json(encode_session(session, turns))
     else:
         let_pipe_close()
-        Console().print(render_session(session, turns, zone(config)))
+        Console().print(render_session(session, turns, pick_zone(config)))
 
 
 def print_stream(
@@ -157,4 +157,4 @@ def print_stream(
     console.print(render_stream(summary, whole))
     if sessions:
         console.print(Text("Sessions in it", "bold"))
-        console.print(render_sessions(sessions, zone(config), console.width))
+        console.print(render_sessions(sessions, pick_zone(config), console.width))

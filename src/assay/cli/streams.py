@@ -15,7 +15,7 @@ from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
 from assay.reports.format import format_count, sanitize_text
-from assay.reports.json import LineCounts, ScanView, Skip, StreamsView, build_skips, build_stream_view, encode_json
+from assay.reports.json import ReadLines, ScanView, Skip, StreamsView, build_skips, build_stream_view, encode_json
 from assay.reports.streams import describe_doubts, render_streams
 from assay.types import StreamSummary
 
@@ -70,7 +70,7 @@ def encode_streams(found: Transcripts, summaries: list[StreamSummary], rules: pr
     return encode_json(
         StreamsView(
             files=found.changes.files,
-            lines=LineCounts(total=read + skipped, read=read, skipped=skipped),
+            lines=ReadLines(total=read + skipped, read=read, skipped=skipped),
             skipped=[
                 *build_skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
                 *(Skip(file=path, line=None, why=why) for path, why in privacy.redact_unreadable(unread, rules)),

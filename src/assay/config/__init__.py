@@ -1,26 +1,30 @@
-"""Settings: what they are (`settings`), which of them hold (`loading`), and when a day begins (`zones`).
+"""Settings: which there are, which of them hold, and when a day begins.
+
+- `settings`: every setting, with its default and what may stand for it
+- `loading`: the values that hold, from files, the environment and flags
+- `zones`: the time zone in which days begin
 
 Takes files, the environment and flags; gives a `Config`; imports errors.
 """
 
-from assay.config.loading import config_files, is_projects, keys, load, shown, stricter
+from assay.config.loading import format_value, is_projects, list_config_files, list_keys, load, merge_tenant
 from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
-from assay.config.zones import Local, local_zone, zone
+from assay.config.zones import LocalClock, find_local_zone, pick_zone
 
 __all__ = [
     "Boundaries",
     "Config",
-    "Local",
+    "LocalClock",
     "Model",
     "Redaction",
     "Rework",
     "Tenant",
-    "config_files",
+    "find_local_zone",
+    "format_value",
     "is_projects",
-    "keys",
+    "list_config_files",
+    "list_keys",
     "load",
-    "local_zone",
-    "shown",
-    "stricter",
-    "zone",
+    "merge_tenant",
+    "pick_zone",
 ]

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from platformdirs import user_config_path
 
 from assay.config.settings import Config, Tenant
-from assay.config.zones import zone_named
+from assay.config.zones import find_zone
 from assay.errors import BadInput
 
 NAME = "assay.toml"
@@ -33,31 +33,31 @@ LISTS = ("rework.repos",)
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
     """The settings that hold in a folder; a flag that is `None` was not given."""
     found: dict[str, object] = {}
-    for path in config_files(env, cwd):
-        there = read(path)
+    for path in list_config_files(env, cwd):
+        there = load_file(path)
         if not is_users(path, env):
-            guard(there, path)
-            there = tightened(there, found)
-        there["tenants"] = joined(found.get("tenants"), there.get("tenants"))
+            check_project_file(there, path)
+            there = keep_limits(there, found)
+        there["tenants"] = merge_tenants(found.get("tenants"), there.get("tenants"))
         found |= there
-    for name in keys():
-        if name != "tenants" and (value := env.get(variable := f"ASSAY_{flat(name).upper()}")):
+    for name in list_keys():
+        if name != "tenants" and (value := env.get(variable := f"ASSAY_{flatten_name(name).upper()}")):
             several = value.split(os.pathsep) if name in LISTS else value
-            found[name] = checked(name, several, f"{variable} = {shown(value)}", strict=False)
-    known = {flat(name): name for name in keys()}
+            found[name] = check_value(name, several, f"{variable} = {format_value(value)}", strict=False)
+    known = {flatten_name(name): name for name in list_keys()}
     for flag, given in flags.items():
         if given is not None:
-            found[known[flag]] = checked(known[flag], given, f"--{flag.replace('_', '-')} {shown(given)}")
-    return msgspec.convert(nested(found), Config)
+            found[known[flag]] = check_value(known[flag], given, f"--{flag.replace('_', '-')} {format_value(given)}")
+    return msgspec.convert(nest_values(found), Config)
 
 
-def joined(before: object, there: object) -> dict[str, Tenant]:
+def merge_tenants(before: object, there: object) -> dict[str, Tenant]:
     """The tenants of two files; where both name one, the stricter word holds."""
     first, then = cast(dict[str, Tenant], before or {}), cast(dict[str, Tenant], there or {})
-    return first | {name: stricter(first[name], one) if name in first else one for name, one in then.items()}
+    return first | {name: merge_tenant(first[name], one) if name in first else one for name, one in then.items()}
 
 
-def stricter(first: Tenant, then: Tenant) -> Tenant:
+def merge_tenant(first: Tenant, then: Tenant) -> Tenant:
     """One tenant as two files have it: whatever either of them forbids is forbidden."""
     days = [one.retention_days for one in (first, then) if one.retention_days is not None]
     return Tenant(
@@ -66,34 +66,35 @@ def stricter(first: Tenant, then: Tenant) -> Tenant:
         keys=(*first.keys, *then.keys),
         opt_out=first.opt_out or then.opt_out,
         retention_days=min(days, default=None),
-        judges=in_both(first.judges, then.judges),
-        models=in_both(first.models, then.models),
+        judges=intersect_lists(first.judges, then.judges),
+        models=intersect_lists(first.models, then.models),
     )
 
 
-def in_both(first: tuple[str, ...] | None, then: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def intersect_lists(first: tuple[str, ...] | None, then: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """What two lists allow; `None` allows all."""
     if first is None or then is None:
         return then if first is None else first
     return tuple(one for one in first if one in then)
 
 
-def guard(there: Mapping[str, object], path: Path) -> None:
+def check_project_file(there: Mapping[str, object], path: Path) -> None:
     """A project's file comes with a cloned repository: it chooses no address, store or repository elsewhere."""
     url, store, repos = str(there.get("model.url", "")), str(there.get("store", "")), there.get("rework.repos")
     if url and urlsplit(url).hostname not in LOOPBACK:
         raise BadInput(
-            f"{path}: model.url = {shown(url)}: a project's file may only name an address of this machine; "
+            f"{path}: model.url = {format_value(url)}: a project's file may only name an address of this machine; "
             "set it in your own assay.toml, as ASSAY_MODEL_URL or with --model-url"
         )
     if store and not is_below(store, path.parent):
         raise BadInput(
-            f"{path}: store = {shown(store)}: a project's file may only name a store in its own folder; "
+            f"{path}: store = {format_value(store)}: a project's file may only name a store in its own folder; "
             "set it in your own assay.toml, as ASSAY_STORE or with --store"
         )
     if repos:
         raise BadInput(
-            f"{path}: rework.repos = {shown(repos)}: a project's file may not say in which repositories git is run; "
+            f"{path}: rework.repos = {format_value(repos)}: "
+            "a project's file may not say in which repositories git is run; "
             "set it in your own assay.toml, as ASSAY_REWORK_REPOS or with --repo"
         )
 
@@ -109,7 +110,7 @@ def is_below(named: str, folder: Path) -> bool:
     return Path(place).is_relative_to(os.path.realpath(folder))
 
 
-def tightened(there: Mapping[str, object], users: Mapping[str, object]) -> dict[str, object]:
+def keep_limits(there: Mapping[str, object], users: Mapping[str, object]) -> dict[str, object]:
     """A project's settings, which take back no redaction and raise no limit of the person's own."""
     kept = dict(there)
     for name in ("redaction.email", "redaction.home", "redaction.hosts"):
@@ -121,21 +122,21 @@ def tightened(there: Mapping[str, object], users: Mapping[str, object]) -> dict[
 
 def is_projects(store: str, env: Mapping[str, str], cwd: Path) -> bool:
     """Whether a store is the one that the project's file names: it may have come with a clone, too."""
-    return any(read(path).get("store") == store for path in config_files(env, cwd) if not is_users(path, env))
+    return any(load_file(path).get("store") == store for path in list_config_files(env, cwd) if not is_users(path, env))
 
 
-def users_file(env: Mapping[str, str]) -> Path:
+def find_users_file(env: Mapping[str, str]) -> Path:
     chosen = env.get("ASSAY_CONFIG")
     return Path(chosen).absolute() if chosen else user_config_path("assay") / NAME
 
 
 def is_users(path: Path, env: Mapping[str, str]) -> bool:
-    return path == users_file(env)
+    return path == find_users_file(env)
 
 
-def config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+def list_config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
     """The files that hold here, the user's first."""
-    user = users_file(env)
+    user = find_users_file(env)
     if env.get("ASSAY_CONFIG") or os.path.isfile(user):
         yield user
     near = (folder / NAME for folder in (cwd.absolute(), *cwd.absolute().parents))
@@ -144,7 +145,7 @@ def config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
         yield project
 
 
-def read(path: Path) -> dict[str, object]:
+def load_file(path: Path) -> dict[str, object]:
     """What a file sets, by dotted name."""
     try:
         given = tomllib.loads(path.read_text("utf-8"))
@@ -157,50 +158,53 @@ def read(path: Path) -> dict[str, object]:
     except ValueError as error:  # a fault of its grammar, or a number of thousands of digits
         raise BadInput(f"{path}: is no valid TOML: {error}") from None
     found = {
-        name: checked(name, value, f"{path}: {name} = {shown(value)}") for name, value in spread(given, f"{path}: ")
+        name: check_value(name, value, f"{path}: {name} = {format_value(value)}")
+        for name, value in list_values(given, f"{path}: ")
     }
     if store := found.get("store"):
-        found["store"] = beside(path, str(store))
+        found["store"] = resolve_store(path, str(store))
     for named, tenant in cast(dict[str, Tenant], found.get("tenants", {})).items():
-        projects = tuple(beside(path, one) for one in tenant.projects)
+        projects = tuple(resolve_store(path, one) for one in tenant.projects)
         cast(dict[str, Tenant], found["tenants"])[named] = msgspec.structs.replace(tenant, projects=projects)
     if repos := found.get("rework.repos"):
-        found["rework.repos"] = tuple(beside(path, one) for one in cast(tuple[str, ...], repos))
+        found["rework.repos"] = tuple(resolve_store(path, one) for one in cast(tuple[str, ...], repos))
     return found
 
 
-def beside(path: Path, named: str) -> str:
+def resolve_store(path: Path, named: str) -> str:
     """A place as a file names it: a relative path is meant from that file's folder."""
     return named if "://" in named or named.startswith("~") else str(path.parent / named)
 
 
-def spread(given: Mapping[str, object], where: str, within: str = "") -> Iterator[tuple[str, object]]:
+def list_values(given: Mapping[str, object], where: str, within: str = "") -> Iterator[tuple[str, object]]:
     """Dotted names and values; an unknown key is an error that suggests the closest known one."""
     for key, value in given.items():
         name = f"{within}{key}"
-        if name in keys():
+        if name in list_keys():
             yield name, value
-        elif name in sections() and isinstance(value, dict):
-            yield from spread(value, where, f"{name}.")
-        elif name in sections():
-            inside = ", ".join(one.removeprefix(f"{name}.") for one in keys() if one.startswith(f"{name}."))
-            raise BadInput(f"{where}{name} = {shown(value)}: give a table [{name}] with any of {inside}")
+        elif name in list_sections() and isinstance(value, dict):
+            yield from list_values(value, where, f"{name}.")
+        elif name in list_sections():
+            inside = ", ".join(one.removeprefix(f"{name}.") for one in list_keys() if one.startswith(f"{name}."))
+            raise BadInput(f"{where}{name} = {format_value(value)}: give a table [{name}] with any of {inside}")
         else:
-            raise BadInput(f"{where}{unknown(name)}")
+            raise BadInput(f"{where}{explain_unknown_key(name)}")
 
 
-def unknown(name: str) -> str:
+def explain_unknown_key(name: str) -> str:
     """That a key is not known, and which one may have been meant."""
-    by_end = {known.rpartition(".")[2]: known for known in keys()} | {known: known for known in (*keys(), *sections())}
+    by_end = {known.rpartition(".")[2]: known for known in list_keys()} | {
+        known: known for known in (*list_keys(), *list_sections())
+    }
     close = get_close_matches(name, by_end, n=1) or get_close_matches(name.rpartition(".")[2], by_end, n=1)
     meant = f"did you mean {by_end[close[0]]}? " if close else ""
-    said = name if PLAIN.fullmatch(name) else shown(name)
-    return f"{said} is not a known key; {meant}known: {', '.join(keys())}"
+    said = name if PLAIN.fullmatch(name) else format_value(name)
+    return f"{said} is not a known key; {meant}known: {', '.join(list_keys())}"
 
 
-def checked(name: str, value: object, what: str, *, strict: bool = True) -> object:
+def check_value(name: str, value: object, what: str, *, strict: bool = True) -> object:
     """A value of the type its key asks for; strings from the environment may stand for numbers."""
-    wanted = keys()[name]
+    wanted = list_keys()[name]
     try:
         found: object = msgspec.convert(value, wanted, strict=strict)
     except msgspec.ValidationError as error:
@@ -208,36 +212,36 @@ def checked(name: str, value: object, what: str, *, strict: bool = True) -> obje
             raise BadInput(f"{what.partition(' = ')[0]}: {error}; {TENANTS}") from None
         allowed = next(meta.description for meta in wanted.__metadata__ if isinstance(meta, Meta))
         raise BadInput(f"{what}: give {allowed}") from None
-    if name == "timezone" and found and zone_named(str(found)) is None:
+    if name == "timezone" and found and find_zone(str(found)) is None:
         raise BadInput(f"{what}: no such time zone; give an IANA name such as Europe/Berlin")
     return found
 
 
 @cache
-def keys() -> dict[str, Any]:
+def list_keys() -> dict[str, Any]:
     """The type of every setting, by dotted name."""
-    return dict(keys_of(Config))
+    return dict(list_keys_of(Config))
 
 
-def sections() -> set[str]:
+def list_sections() -> set[str]:
     """Names of the tables in which keys stand."""
-    return {name.rpartition(".")[0] for name in keys()} - {""}
+    return {name.rpartition(".")[0] for name in list_keys()} - {""}
 
 
-def keys_of(struct: type[Struct], within: str = "") -> Iterator[tuple[str, Any]]:
+def list_keys_of(struct: type[Struct], within: str = "") -> Iterator[tuple[str, Any]]:
     """Dotted names and types of the fields, those of sections included."""
     for field in msgspec.structs.fields(struct):
         if isinstance(field.type, type) and issubclass(field.type, Struct):
-            yield from keys_of(field.type, f"{within}{field.name}.")
+            yield from list_keys_of(field.type, f"{within}{field.name}.")
         else:
             yield f"{within}{field.name}", field.type
 
 
-def flat(name: str) -> str:
+def flatten_name(name: str) -> str:
     return name.replace(".", "_")
 
 
-def nested(found: Mapping[str, object]) -> dict[str, Any]:
+def nest_values(found: Mapping[str, object]) -> dict[str, Any]:
     """Values by dotted name, as tables in tables."""
     tables: dict[str, Any] = {}
     for name, value in found.items():
@@ -249,7 +253,7 @@ def nested(found: Mapping[str, object]) -> dict[str, Any]:
     return tables
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value for a message: on one line, never long."""
     said = repr(value)
     return said if len(said) <= MOST_SHOWN else f"{said[:MOST_SHOWN]}…"

@@ -10,45 +10,45 @@ from assay.config.settings import Config
 LOCALTIME = "/etc/localtime"
 
 
-class Local(tzinfo):
+class LocalClock(tzinfo):
     """The clock of this machine, for one whose zone has no name we can find."""
 
     def utcoffset(self, at: datetime | None) -> timedelta | None:
-        return here(at).utcoffset() if at else None
+        return to_local_time(at).utcoffset() if at else None
 
     def dst(self, at: datetime | None) -> timedelta | None:  # noqa: ARG002 (nobody asks, but a tzinfo has it)
         return None
 
     def tzname(self, at: datetime | None) -> str | None:
-        return here(at).tzname() if at else None
+        return to_local_time(at).tzname() if at else None
 
     def fromutc(self, at: datetime) -> datetime:
-        local = here(at.replace(tzinfo=UTC))
+        local = to_local_time(at.replace(tzinfo=UTC))
         first = local.replace(tzinfo=self, fold=0)
         return first if first.utcoffset() == local.utcoffset() else first.replace(fold=1)
 
 
-def here(at: datetime) -> datetime:
+def to_local_time(at: datetime) -> datetime:
     """A time on this machine's clock; one that the system can't reckon with is taken as UTC."""
-    plain = at.replace(tzinfo=None) if isinstance(at.tzinfo, Local) else at
+    plain = at.replace(tzinfo=None) if isinstance(at.tzinfo, LocalClock) else at
     try:
         return plain.astimezone()
     except (OverflowError, OSError, ValueError):
         return plain.replace(tzinfo=UTC)
 
 
-def zone(config: Config, env: Mapping[str, str] = os.environ) -> tzinfo:
+def pick_zone(config: Config, env: Mapping[str, str] = os.environ) -> tzinfo:
     """The time zone in which days begin."""
-    return zone_named(config.timezone) or local_zone(env)
+    return find_zone(config.timezone) or find_local_zone(env)
 
 
-def local_zone(env: Mapping[str, str]) -> tzinfo:
+def find_local_zone(env: Mapping[str, str]) -> tzinfo:
     """The machine's own: by the name that `TZ` or /etc/localtime has for it, else by its clock."""
     name = env.get("TZ", "").removeprefix(":") or os.path.realpath(LOCALTIME)
-    return zone_named(name.rpartition("zoneinfo/")[2]) or Local()
+    return find_zone(name.rpartition("zoneinfo/")[2]) or LocalClock()
 
 
-def zone_named(name: str) -> ZoneInfo | None:
+def find_zone(name: str) -> ZoneInfo | None:
     """The zone of an IANA name, or `None`."""
     try:
         return ZoneInfo(name) if name else None

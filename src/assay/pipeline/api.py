@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from assay.config import Config, load, zone
+from assay.config import Config, load, pick_zone
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.pipeline import inputs
@@ -59,8 +59,8 @@ def score(  # noqa: PLR0913  a choice each, all by name
     )  # fmt: skip
     check_judge(config.judge)
     choice = Selection(
-        since=inputs.parse_time(since, "since", zone(config)),
-        until=inputs.parse_time(until, "until", zone(config)),
+        since=inputs.parse_time(since, "since", pick_zone(config)),
+        until=inputs.parse_time(until, "until", pick_zone(config)),
         project=inputs.parse_project(project),
     )
     return score_paths(to_paths(paths), config, choice, jobs, may_ask)

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.config import Config, zone
+from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.sources import load_sources
 
@@ -148,7 +148,7 @@ def parse_time(given: str | None, option: str, here: tzinfo | None = None) -> st
 
 def pick_report_time(config: Config) -> datetime:
     """The time a report is about: the one that is set, else now."""
-    said = parse_time(config.as_of, "--as-of", zone(config))
+    said = parse_time(config.as_of, "--as-of", pick_zone(config))
     return datetime.fromisoformat(said) if said else datetime.now(UTC)
 
 

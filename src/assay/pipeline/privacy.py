@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.config import Config, Tenant, stricter
+from assay.config import Config, Tenant, merge_tenant
 from assay.files import to_folder_prefix
 from assay.pipeline.scan_worker import decode_pieces
 from assay.sessions.redaction import RedactionOptions, Redactor, hash_rules, redact_secrets, silence_stream
@@ -92,7 +92,7 @@ def find_named_tenant(tenants: Tenants, name: str | None) -> Tenant | None:
     """The tenant of that name; of several, whatever one of them forbids is forbidden."""
     if not name or name in tenants:
         return tenants.get(name or "")
-    return reduce(stricter, (tenants[one] for one in name.split(AND) if one in tenants), Tenant())
+    return reduce(merge_tenant, (tenants[one] for one in name.split(AND) if one in tenants), Tenant())
 
 
 def is_below(project: str, folder: str) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from assay.config import Config, zone
+from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
 from assay.pipeline.inputs import explain_no_transcripts, find_transcripts
@@ -101,7 +101,7 @@ def score_run(
         streams=run.count_streams(),
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),
-        zone=zone(run.config),
+        zone=pick_zone(run.config),
         followed=FollowedLines(survival=measure_survival(outcome.ages), lost=find_lost(sessions, outcome)),
     )
     if remembers:  # tell, so that the next report can say what changed

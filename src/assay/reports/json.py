@@ -19,7 +19,7 @@ OBEYED = re.compile(
 """What JSON may hold as it is, though a terminal or an editor would act on it."""
 
 
-class LineCounts(Struct, kw_only=True):
+class ReadLines(Struct, kw_only=True):
     total: int
     read: int
     skipped: int
@@ -65,7 +65,7 @@ class StreamsView(Struct, kw_only=True):
 
     schema_version: int = SCHEMA_VERSION
     files: int
-    lines: LineCounts
+    lines: ReadLines
     skipped: list[Skip]
     scan: ScanView
     streams: list[StreamView]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from assay.config import config_files, shown
+from assay.config import format_value, list_config_files
 from assay.errors import BadInput
 from assay.judges.offline.quality import SIGNALS
 from assay.resources import hash_parts, load_table
@@ -46,7 +46,7 @@ class ProfileFile(Struct, frozen=True):
 
 def list_folders(env: Mapping[str, str], cwd: Path) -> list[Path]:
     """Where a person's own profiles are looked for: beside every `assay.toml` that holds, the nearest first."""
-    return [path.parent / FOLDER for path in config_files(env, cwd)][::-1]
+    return [path.parent / FOLDER for path in list_config_files(env, cwd)][::-1]
 
 
 def list_profiles(where: Sequence[Path] = ()) -> list[ProfileFile]:
@@ -70,7 +70,7 @@ def load_profile(name: str, where: Sequence[Path] = ()) -> Profile:
     close = get_close_matches(name, known, n=1)
     meant = f"did you mean {close[0]}? " if close else ""
     raise BadInput(
-        f"no profile is called {shown(name)}; {meant}there are: {', '.join(known)};"
+        f"no profile is called {format_value(name)}; {meant}there are: {', '.join(known)};"
         f" one of your own is a path, or a file in {FOLDER}/ beside assay.toml"
     )
 
@@ -147,9 +147,9 @@ def find_faults(profile: Profile) -> Iterator[str]:
     names = [one.name for one in profile.dimensions]
     for name in names:
         if names.count(name) > 1:
-            yield f"two dimensions are called {shown(name)}; rename one"
+            yield f"two dimensions are called {format_value(name)}; rename one"
     for one in profile.dimensions:
-        yield from (f"dimension {shown(one.name)}: {fault}" for fault in find_scale_faults(one))
+        yield from (f"dimension {format_value(one.name)}: {fault}" for fault in find_scale_faults(one))
     total = sum(one.weight for one in profile.dimensions)
     if not isfinite(total) or abs(total - 1) > NEAR:
         yield f"weights sum to {total:g}, not 1; change one by {1 - total:+g}"
@@ -173,7 +173,7 @@ def find_scale_faults(scale: Scale) -> Iterator[str]:
         if signal not in SIGNALS:
             close = get_close_matches(signal, SIGNALS, n=1)
             meant = f"did you mean {close[0]}? " if close else ""
-            yield f"signal {shown(signal)} is not known; {meant}known: {', '.join(SIGNALS)}"
+            yield f"signal {format_value(signal)} is not known; {meant}known: {', '.join(SIGNALS)}"
     yield from find_band_faults(scale) if scale.kind == "numeric" else find_category_faults(scale)
 
 
@@ -188,9 +188,10 @@ def find_band_faults(scale: Scale) -> Iterator[str]:
     for band in scale.bands:
         if abs(band.low - end) > NEAR:
             what = "leave a gap" if band.low > end else "overlap"
-            yield f"bands {what} between {end:g} and {band.low:g}; let {shown(band.label)} begin at low = {end:g}"
+            name = format_value(band.label)
+            yield f"bands {what} between {end:g} and {band.low:g}; let {name} begin at low = {end:g}"
         if not band.low < band.high:
-            yield f"band {shown(band.label)} ends at {band.high:g}, not above its beginning {band.low:g}"
+            yield f"band {format_value(band.label)} ends at {band.high:g}, not above its beginning {band.low:g}"
         end = band.high
     if abs(end - 1) > NEAR:
         yield f"bands end at {end:g}, not at 1; let the last one end at high = 1.0"
@@ -213,7 +214,7 @@ def find_label_faults(labels: Sequence[str]) -> Iterator[str]:
             yield "a label is empty; give each band or category a word"
             return
         if labels.count(label) > 1:
-            yield f"the label {shown(label)} stands twice; rename one"
+            yield f"the label {format_value(label)} stands twice; rename one"
             return
 
 
