@@ -67,6 +67,7 @@ PLUGIN_ROOMS = ["assay.sources", "assay.facts", "assay.evals.checks", "assay.eva
 MIGRATIONS = "assay.stores.sql.migrations"
 READS_OTHER_TOML = {
     "assay.judges.model.prompt_files",  # the head of a Markdown file
+    "assay.sessions.speech.phrases",  # runs by itself when the package is built
     "assay.config.loading",  # files of a person's, from here on
     "assay.scores.profiles.profile",
     "assay.evals.tasks.task",
@@ -203,27 +204,26 @@ def test_every_room_imports_only_what_its_row_allows():
 def test_every_import_that_a_row_allows_is_made():
     made = {(here.split(".")[1], to.split(".")[1]) for here, to in OURS}
     listed = {(room, other) for room, others in MAY_IMPORT.items() for other in others.split() if room != "__main__"}
-    assert len(listed - made) <= 1, sorted(listed - made)
+    assert sorted(listed - made) == []
 
 
 def test_no_class_name_stands_twice():
-    found = find_double_classes(SOURCES, CONTRACTS)
-    assert len(found) <= 12, found
+    assert find_double_classes(SOURCES, CONTRACTS) == []
 
 
 def test_no_function_begins_with_a_participle():
     found = find_participles(SOURCES)
-    assert len(found) <= 184, found
+    assert len(found) <= 7, found
 
 
 def test_every_module_is_named_in_the_docstring_of_its_room():
     named = {module: text for module, text in SOURCES.items() if not module.startswith(f"{MIGRATIONS}.")}
     found = find_unnamed_modules(named, PLUGIN_ROOMS)
-    assert len(found) <= 107, found
+    assert len(found) <= 1, found
 
 
 def test_tables_are_loaded_in_one_module_alone():
-    assert len(find_users(SOURCES, "tomllib") - READS_OTHER_TOML) <= 6
+    assert find_users(SOURCES, "tomllib") - READS_OTHER_TOML == set()
     assert find_callers(SOURCES, "msgspec.toml.decode") - READS_OTHER_TOML == {"assay.resources"}
 
 

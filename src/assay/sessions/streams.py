@@ -152,7 +152,7 @@ class StreamJoiner:
         """The turns; what a sub-agent did stands behind the call that started it."""
         for draft, agents in self.attached.values():
             draft.calls = order_calls(draft.calls, agents)
-        return tuple(draft.frozen() for draft in self.drafts)
+        return tuple(draft.freeze() for draft in self.drafts)
 
     def find_starter(self, part: Part) -> TurnDraft:
         """The turn with the call that started the sub-agent, else the one that ran at that time."""

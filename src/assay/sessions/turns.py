@@ -53,7 +53,7 @@ class TurnDraft(Struct):
     marks: list[Mark] = []
     signs: tuple[str, ...] = ()
 
-    def frozen(self) -> Turn:
+    def freeze(self) -> Turn:
         return Turn(
             at=self.at,
             ended_at=self.ended_at,
@@ -129,7 +129,7 @@ class TurnBuilder:
 
     def turns(self) -> tuple[Turn, ...]:
         """All turns as they stand."""
-        return tuple(draft.frozen() for draft in self.drafts)
+        return tuple(draft.freeze() for draft in self.drafts)
 
     def take(self, event: Event) -> None:
         """Fold one event in."""

@@ -12,7 +12,7 @@ def upgrade() -> None:
     op.add_column("streams", sa.Column("generation", sa.BigInteger, nullable=False, server_default="0"))
     cuts()
     segments()
-    joined()
+    create_joined()
     corrections()
 
 
@@ -43,7 +43,7 @@ def segments() -> None:
     )
 
 
-def joined() -> None:
+def create_joined() -> None:
     op.create_table(
         "joined",
         sa.Column("agent", sa.Text, primary_key=True),
