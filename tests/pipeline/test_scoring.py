@@ -22,6 +22,7 @@ from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.pipeline.scoring_run import Selection
 from assay.scores.report import Report
+from assay.sessions.boundaries import hash_turn
 from assay.stores import Store, open_store
 from assay.testing.claude_code import (
     build_conversation,
@@ -33,6 +34,7 @@ from assay.testing.claude_code import (
     write_folder,
     write_lines,
 )
+from assay.types import PersonCorrection
 from tests.plain_judge import REFUSES, TOPICS, VERSION, install
 
 PLAIN = Config(judge="plain", timezone="UTC")
@@ -201,16 +203,16 @@ def test_how_much_a_correction_has_judged(tmp_path: Path, store: Store):
     whole = score(store, tmp_path / "in")
     card, weave = whole.report.sessions
     corrected = store.corrections.save_correction
-    turn = corrections.turn_id(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
-    corrected(corrections.Corrected(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
+    turn = hash_turn(card.agent, card.streams[0], read_turns(store, Config(), card)[1])
+    corrected(PersonCorrection(kind="split", turn=turn, at=AT), (card.agent, card.streams[0]))
     assert score(store, tmp_path / "in").judged == 2
-    corrected(corrections.Corrected(kind="rename", turn=weave.id, title="Scarf", at=AT))
+    corrected(PersonCorrection(kind="rename", turn=weave.id, title="Scarf", at=AT))
     assert (renamed := score(store, tmp_path / "in")).judged == 0
     assert titles(renamed) == ["card", "spin / ply", "Scarf"]
-    corrected(corrections.Corrected(kind="merge", turn=weave.id, into=turn, at=AT))
+    corrected(PersonCorrection(kind="merge", turn=weave.id, into=turn, at=AT))
     merged = score(store, tmp_path / "in")
     assert (merged.judged, titles(merged)) == (1, ["card", "spin / ply / Now weave"])
-    corrected(corrections.Corrected(kind="split", turn=weave.id, at=AT), (weave.agent, weave.streams[0]))
+    corrected(PersonCorrection(kind="split", turn=weave.id, at=AT), (weave.agent, weave.streams[0]))
     undone = score(store, tmp_path / "in")
     assert (undone.judged, titles(undone)) == (0, ["card", "spin / ply", "Scarf"])
 
@@ -276,7 +278,7 @@ def test_a_merge_and_a_name_hold_where_a_later_judge_cuts_elsewhere(
 def test_the_turn_to_split_at_may_be_told_by_its_id(tmp_path: Path, store: Store):
     path = write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin"))
     [session] = score(store, path).report.sessions
-    turn = corrections.turn_id("claude-code", "s1", read_turns(store, Config(), session)[1])
+    turn = hash_turn("claude-code", "s1", read_turns(store, Config(), session)[1])
     assert corrections.split_session(store, PLAIN, session, turn.upper(), AT)[1].id == turn
 
 

@@ -11,7 +11,8 @@
 - `rework`: what became of lines; `repositories`: where
 
 And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
-`quality` (how well they were run), `egress` (what would be sent), `doctor` (what may be amiss), `langfusing`.
+`quality` (how well they were run), `egress` (what would be sent), `doctor` (what may be amiss),
+`langfuse_scores` (what is pushed to a Langfuse project).
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`
 does anything wait, retry or run at the same time.

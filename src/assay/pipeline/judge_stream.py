@@ -187,7 +187,7 @@ class StreamJudge:
         return bool(new)
 
     def find_gaps(self, stream: Stream) -> tuple[Gap, ...]:
-        """Where topics shift."""
+        """The steps between prompts of a stream at which its topic shifts."""
         asking = JudgeTroubles()
         by = self.by_model or self.own_judge
         found = asking.ask(lambda: by.topic(stream), NO_GAPS)
@@ -230,7 +230,7 @@ class StreamJudge:
 
 
 class CutTask(Struct, frozen=True, kw_only=True):
-    """A stream to cut."""
+    """A stream that a worker cuts and judges, with all that is known of it."""
 
     terms: RunTerms
     stream: StreamFiles

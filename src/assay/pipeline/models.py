@@ -62,7 +62,7 @@ ONLY_FROM_MEMORY = AskOptions(only_kept=True)
 
 
 def open_models(store: Store, config: Config, env: Mapping[str, str], options: AskOptions = ASK_AT_ONCE) -> ModelAccess:
-    """Whom these settings ask."""
+    """Connect to the model that these settings ask, if they ask any and it is there."""
     if not needs_model(config):
         return NO_MODEL
     try:

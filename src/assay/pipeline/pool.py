@@ -24,7 +24,7 @@ WAITING = 2
 
 
 def ignore_progress(_done: int, _total: int) -> None:
-    """Nobody watches."""
+    """Take progress that nobody watches."""
 
 
 def count_cores() -> int:

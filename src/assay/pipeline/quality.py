@@ -86,7 +86,7 @@ def list_questions(
 def list_pending(
     subjects: Sequence[Subject], profile: Profile, config: Config, client: ModelClient
 ) -> Iterator[PendingQuestion]:
-    """The same, each with the session it is about."""
+    """Every question that judging these would take, each with the session it is about."""
     for one in subjects:
         for piece in build_pieces_for(one, profile, config, client, may_count=False):
             yield PendingQuestion(about=one.session.id, project=one.session.project, question=piece.question)
@@ -134,7 +134,7 @@ def explain_unjudged(subject: Subject, config: Config) -> str:
 
 
 def judge_offline(subject: Subject, profile: Profile, config: Config, why: str = "") -> Quality:
-    """By signals alone."""
+    """The quality of a session by its signals alone; `why` no model was asked is told."""
     if silence := explain_unjudged(subject, config):
         return leave_ungraded(subject, profile, silence)
     turns = subject.read()

@@ -219,7 +219,7 @@ class FileReader:
             self.skips.append(SkippedLine(line=number, why=why))
 
     def build_content(self, place: ReadPosition, start: int) -> FileContent:
-        """All that is known now."""
+        """The file's state and turns after this reading."""
         part = self.builder.part(self.source.AGENT)  # counts events, which the memory holds
         memory = msgspec.msgpack.encode(
             {"reader": msgspec.Raw(msgspec.msgpack.encode(self.reader)), "tally": self.builder.tally}

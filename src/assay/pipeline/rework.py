@@ -42,7 +42,7 @@ class FollowedSession(Struct, frozen=True, kw_only=True):
     ended: float
 
     @property
-    def asked(self) -> RepositoryQuery:
+    def query(self) -> RepositoryQuery:
         paths = tuple(one.path for one in self.work.written)
         return RepositoryQuery(folder=self.work.project, paths=paths, commits=self.work.commits)
 
@@ -75,7 +75,7 @@ def build_followed(linked: LinkedSession, pulls: tuple[int, ...]) -> FollowedSes
 
 def build_target(one: FollowedSession, place: KnownRepository) -> LineTarget:
     """A session with its lines by the files of a repository."""
-    paths = place.find_paths(one.asked)
+    paths = place.find_paths(one.query)
     lines: defaultdict[str, list[bytes]] = defaultdict(list)
     for written in one.work.written:
         if written.path in paths:
@@ -173,10 +173,10 @@ class ReworkFollower:
         """Find out about all of these that have anything to follow."""
         names = {one.name for one in wanted if self.is_followed(one)}
         some = [one for one in self.find_near(wanted) if one.work.commits or one.work.written] if names else []
-        repositories.look_up_all(one.asked for one in some)
+        repositories.look_up_all(one.query for one in some)
         places: defaultdict[str, list[FollowedSession]] = defaultdict(list)
         for one in some:
-            place = repositories.find_repository(one.asked) if one.began else NO_TIME
+            place = repositories.find_repository(one.query) if one.began else NO_TIME
             if isinstance(place, str):
                 self.reasons[one.name] = place
             else:
@@ -375,7 +375,7 @@ def add_doubt(found: FollowResult, place: KnownRepository) -> FollowResult:
 
 
 def name_replacer(state: ReworkResult, session: str, brought: Mapping[str, Sequence[str]]) -> ReworkResult:
-    """The same with the session behind the later commit, where its transcript is known by now."""
+    """A result that also names the session behind the later commit, where its transcript is known by now."""
     if state.state != "yes" or not state.commit:
         return state
     others = [one for one in brought.get(state.commit[:SHORTEST_ID], ()) if one != session]

@@ -27,7 +27,7 @@ PARTICULARS = re.compile(r": .*| \(.*", re.DOTALL)
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What a scan did."""
+    """What a scan found and read, in numbers."""
 
     roots: tuple[str, ...]
     files: int

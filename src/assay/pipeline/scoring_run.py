@@ -381,7 +381,7 @@ def place_corrections(corrections: Sequence[PersonCorrection], kept: Sequence[St
 
 
 def cut_streams(tasks: list[CutTask]) -> list[CutResult]:
-    """What a worker does with a portion."""
+    """Cut a portion of streams, in a worker."""
     return [cut_stream(task) for task in tasks]
 
 
