@@ -212,14 +212,12 @@ def test_no_class_name_stands_twice():
 
 
 def test_no_function_begins_with_a_participle():
-    found = find_participles(SOURCES)
-    assert len(found) <= 7, found
+    assert find_participles(SOURCES) == []
 
 
 def test_every_module_is_named_in_the_docstring_of_its_room():
     named = {module: text for module, text in SOURCES.items() if not module.startswith(f"{MIGRATIONS}.")}
-    found = find_unnamed_modules(named, PLUGIN_ROOMS)
-    assert len(found) <= 1, found
+    assert find_unnamed_modules(named, PLUGIN_ROOMS) == []
 
 
 def test_tables_are_loaded_in_one_module_alone():

@@ -185,7 +185,7 @@ class ModelClient:
         found: dict[str, QuestionResult] = {}
         self.options.heard(0, len(missing))
 
-        def done(asked: QuestionResult) -> None:
+        def take_result(asked: QuestionResult) -> None:
             self.save_answer(asked)
             if asked.trouble not in ("unavailable", "over_budget"):
                 found[asked.key] = asked
@@ -193,7 +193,9 @@ class ModelClient:
 
         try:
             self.runner.run(
-                self.ask_in_batches(missing, done) if self.options.batch else self.ask_singly(missing, done)
+                self.ask_in_batches(missing, take_result)
+                if self.options.batch
+                else self.ask_singly(missing, take_result)
             )
         except ModelError as error:
             self.closed = str(error)
@@ -260,13 +262,13 @@ class ModelClient:
         """One batch, from handing it over to its last answer."""
         ids = [id] if id else []
 
-        def begun(new: str, keys: tuple[str, ...]) -> None:
+        def save_batch(new: str, keys: tuple[str, ...]) -> None:
             at = datetime.now(UTC).isoformat(timespec="seconds")
             self.store.answers.save_batch(QuestionBatch(id=new, backend=self.model.backend, at=at, keys=keys))
             ids.append(new)
 
         try:
-            await ask_batch(run, self.batching, questions, batch=id, begun=begun, done=done)
+            await ask_batch(run, self.batching, questions, batch=id, begun=save_batch, done=done)
         except ModelRefused:
             if not id:
                 raise
