@@ -1,1 +1,0 @@
-"""Numbered migrations, run by Alembic when a store is older than this Assay."""
