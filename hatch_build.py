@@ -1,4 +1,4 @@
-"""What the package is built with beside its source: the phrases, packed."""
+"""What the package is built with beside its source: its phrases and tables, packed."""
 
 import runpy
 from pathlib import Path
@@ -6,13 +6,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PHRASES = "src/assay/sessions/speech/phrases.py"
+PACKERS = {"sessions/speech/phrases.py": "pack_phrases", "resources.py": "pack_tables"}
 
 
-class PackPhrases(BuildHookInterface[Any]):
-    """Packs the phrase tables, so that no process has to make tries of them."""
+class PackTables(BuildHookInterface[Any]):
+    """Packs phrases and tables, so that no process has to parse them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        phrases = runpy.run_path(str(Path(self.root) / PHRASES))
-        phrases["PACKED"].write_bytes(phrases["pack_phrases"]())
-        build_data["artifacts"].append(str(phrases["PACKED"].relative_to(self.root)))
+        for file, pack in PACKERS.items():
+            module = runpy.run_path(str(Path(self.root) / "src" / "assay" / file))
+            module["PACKED"].write_bytes(module[pack]())
+            build_data["artifacts"].append(str(module["PACKED"].relative_to(self.root)))

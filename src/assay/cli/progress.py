@@ -4,26 +4,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Literal, Self
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING, Literal, Self
 
 from assay.config import Config
 from assay.pipeline.score import Transcripts, read_transcripts
 
-COLUMNS: dict[str, tuple[type[ProgressColumn], ...]] = {
-    "bytes": (BarColumn, DownloadColumn, TimeRemainingColumn),
-    "items": (BarColumn, MofNCompleteColumn, TimeElapsedColumn),
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+COLUMNS = {
+    "bytes": ("BarColumn", "DownloadColumn", "TimeRemainingColumn"),
+    "items": ("BarColumn", "MofNCompleteColumn", "TimeElapsedColumn"),
 }
 
 
@@ -34,8 +25,7 @@ class ProgressBar:
         self.unit = unit
         self.bar: Progress | None = None
         if sys.stderr.isatty():
-            columns = [TextColumn(doing), *(column() for column in COLUMNS[unit]), TextColumn("{task.fields[note]}")]
-            self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar = build_bar(doing, unit)
             self.task = self.bar.add_task(doing, total=None, note="")
 
     def show(self, done: int, total: int, note: str = "") -> None:
@@ -59,6 +49,16 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         if self.bar:
             self.bar.stop()
+
+
+def build_bar(doing: str, unit: str) -> "Progress":
+    """A bar of the library's; that is imported only where somebody looks."""
+    from rich import progress
+    from rich.console import Console
+
+    drawn = [getattr(progress, name)() for name in COLUMNS[unit]]
+    columns = [progress.TextColumn(doing), *drawn, progress.TextColumn("{task.fields[note]}")]
+    return progress.Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 @contextmanager

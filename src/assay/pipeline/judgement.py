@@ -47,7 +47,7 @@ T = TypeVar("T")
 @cache
 def find_judge(name: str) -> Judge:
     """The judge called `name` that asks no model."""
-    if name not in list_own_judges():
+    if not is_own_judge(name):
         there = ", ".join([*list_own_judges(), *list_model_backends()])
         raise BadInput(f"no judge is called {name!r}; there are: {there}")
     return cast(Judge, load_module("judges", name))
@@ -55,7 +55,12 @@ def find_judge(name: str) -> Judge:
 
 def list_own_judges() -> list[str]:
     """The judges that ask no model."""
-    return [one for one in list_names("judges") if callable(getattr(load_module("judges", one), "outcome", None))]
+    return [name for name in list_names("judges") if is_own_judge(name)]
+
+
+def is_own_judge(name: str) -> bool:
+    """Whether there is a judge of this name that asks no model."""
+    return name in list_names("judges") and callable(getattr(load_module("judges", name), "outcome", None))
 
 
 @cache
@@ -66,7 +71,7 @@ def list_model_backends() -> tuple[str, ...]:
 
 def is_judge(name: str) -> bool:
     """Whether there is a judge of this name."""
-    return name in list_model_backends() or name in list_own_judges()
+    return is_own_judge(name) or name in list_model_backends()
 
 
 def check_judge(name: str) -> None:

@@ -18,7 +18,7 @@ from assay.llm.contract import BatchBackend
 from assay.llm.egress import Estimate
 from assay.pipeline.cost import CostLimit, ModelSpending, QuestionSize, add_usage, estimate_cost, find_price
 from assay.pipeline.judge_stream import JudgeModel
-from assay.pipeline.judgement import list_model_backends
+from assay.pipeline.judgement import is_own_judge, list_model_backends
 from assay.plugins import load_module
 from assay.stores import QuestionBatch, Store
 from assay.types import CleanText
@@ -97,7 +97,7 @@ def open_kept_answers(store: Store, config: Config, env: Mapping[str, str]) -> M
 
 def needs_model(config: Config) -> bool:
     """Whether the judge that is set asks a model."""
-    return config.judge in list_model_backends()
+    return not is_own_judge(config.judge) and config.judge in list_model_backends()
 
 
 def connect_model(config: Config, env: Mapping[str, str]) -> Backend:
