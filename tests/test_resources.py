@@ -54,8 +54,7 @@ def test_a_table_that_changed_since_the_build_is_read_as_it_is_written(tmp_path,
 
 def test_what_is_packed_is_what_is_used(tmp_path, monkeypatch):
     packed = msgspec.msgpack.decode(resources.pack_tables(), type=dict[str, resources.PackedTable])
-    other = {
-        name: resources.PackedTable(one.version, resources.pack_table(b"is = 'packed'")) for name, one in packed.items()
-    }
+    planted = resources.pack_table(b"is = 'packed'")
+    other = {name: resources.PackedTable(table.version, planted) for name, table in packed.items()}
     pack_into(monkeypatch, tmp_path / "tables.msgpack", msgspec.msgpack.encode(other))
     assert all(table == {"is": "packed"} for table in read_all().values())

@@ -3,16 +3,17 @@
 import importlib
 import pkgutil
 from functools import cache
-from importlib.metadata import EntryPoints, entry_points
+from importlib.metadata import EntryPoint, distributions
 from types import ModuleType
 
 from assay.errors import BadInput
 
 
 @cache
-def load_entry_points() -> EntryPoints:
-    """What other packages offer, to anybody: looked through once, for it takes a while."""
-    return entry_points()
+def list_entry_points() -> tuple[EntryPoint, ...]:
+    """What installed packages offer to our rooms: looked through once for all of them, for it takes a while."""
+    points = (point for package in distributions() for point in package.entry_points)
+    return tuple(point for point in points if point.group.startswith("assay."))
 
 
 @cache
@@ -20,7 +21,7 @@ def list_names(kind: str) -> tuple[str, ...]:
     """Names of all plug-ins of a room, sorted."""
     room = importlib.import_module(f"assay.{kind}")
     ours = {module.name for module in pkgutil.iter_modules(room.__path__)}
-    return tuple(sorted(ours | {point.name for point in load_entry_points().select(group=f"assay.{kind}")}))
+    return tuple(sorted(ours | {point.name for point in list_entry_points() if point.group == f"assay.{kind}"}))
 
 
 @cache
@@ -29,7 +30,8 @@ def load_module(kind: str, name: str) -> ModuleType:
     room = importlib.import_module(f"assay.{kind}")
     if any(module.name == name for module in pkgutil.iter_modules(room.__path__)):
         return importlib.import_module(f"assay.{kind}.{name}")
-    for point in load_entry_points().select(group=f"assay.{kind}", name=name):
-        module: ModuleType = point.load()
-        return module
+    for point in list_entry_points():
+        if (point.group, point.name) == (f"assay.{kind}", name):
+            module: ModuleType = point.load()
+            return module
     raise BadInput(f"no {kind} called {name!r}; there are: {', '.join(list_names(kind))}")

@@ -53,8 +53,8 @@ class ProgressBar:
 
 def build_bar(doing: str, unit: str) -> "Progress":
     """A bar of the library's; that is imported only where somebody looks."""
-    from rich import progress
-    from rich.console import Console
+    from rich import progress  # noqa: PLC0415
+    from rich.console import Console  # noqa: PLC0415
 
     drawn = [getattr(progress, name)() for name in COLUMNS[unit]]
     columns = [progress.TextColumn(doing), *drawn, progress.TextColumn("{task.fields[note]}")]
