@@ -40,8 +40,8 @@ def install(patch: pytest.MonkeyPatch, folder: Path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plain-judge\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[assay.judges]\nplain = tests.plain_judge\n")
     patch.syspath_prepend(str(folder))
-    for cached in (plugins.list_names, plugins.load_module, judgement.find_judge):
-        cached.cache_clear()
+    plugins.forget_plugins()
+    judgement.find_judge.cache_clear()
 
 
 def said(turns: Sequence[Turn]) -> list[str]:

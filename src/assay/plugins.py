@@ -35,3 +35,9 @@ def load_module(kind: str, name: str) -> ModuleType:
             module: ModuleType = point.load()
             return module
     raise BadInput(f"no {kind} called {name!r}; there are: {', '.join(list_names(kind))}")
+
+
+def forget_plugins() -> None:
+    """Look for plug-ins anew: for tests, which install some while they run."""
+    for cached in (list_entry_points, list_names, load_module):
+        cached.cache_clear()

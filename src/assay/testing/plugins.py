@@ -95,7 +95,8 @@ def install_plugin(kind: str, name: str, module: str) -> Iterator[None]:
 
 
 def _forget_plugins() -> None:
-    for cached in (plugins.list_names, plugins.load_module, judgement.find_judge, judgement.list_model_backends):
+    plugins.forget_plugins()
+    for cached in (judgement.find_judge, judgement.list_model_backends):
         cached.cache_clear()
 
 
