@@ -66,7 +66,7 @@ PLANTED = {
         "found.store.transcripts.list_streams(None, prefix=prefix)",
         "self.store.transcripts.load_stream(agent, id)", "opened.transcripts.list_skips(roots)",
     ],
-    "words are declared clean": ["Clean(prompt.text)", "types.Clean(text)", "map(str, [Clean(x)])"],
+    "words are declared clean": ["CleanText(prompt.text)", "types.CleanText(text)", "map(str, [CleanText(x)])"],
     "the network is used": [
         "import httpx", "from urllib.request import urlopen", "import urllib.request as u", "import socket, os",
         "importlib.import_module('requests')", "__import__('smtplib')", "from http import client",

@@ -111,7 +111,7 @@ RULES: dict[str, Rule] = {
         },
     ),
     "words are declared clean": Rule(
-        lambda node: last(node) == "Clean",
+        lambda node: last(node) == "CleanText",
         {
             "sessions/redaction": "that is its task",
             "judges/model/prompt_files.py": "words of our own prompts",
