@@ -195,7 +195,7 @@ def test_a_bug_of_ours_says_no_secret(planted: Planted):
     place, message = planted.place, planted.secrets("claude prompt", named=False)
     words = ["score", str(place.top / "in")]
     env = {"HOME": str(place.top / "home"), "ASSAY_STORE": str(place.top / "other.db")}
-    said = crash("score", "report", message, words, env, place.top)
+    said = crash("score", "build_report", message, words, env, place.top)
     assert not leaks(said, planted.pieces)
     assert "KeyError" in said
     assert "[redacted:" in said
@@ -475,7 +475,7 @@ def test_no_model_is_sent_a_word_of_somebody_who_opted_out(silent: Place):
 
 def test_a_bug_of_ours_quotes_nobody_who_opted_out(silent: Place):
     env = {"HOME": str(silent.top / "home"), "ASSAY_STORE": str(silent.top / "s.db")}
-    text = crash("score", "report", f"{WORD} of acme", ["score", str(silent.top / "in")], env, silent.top)
+    text = crash("score", "build_report", f"{WORD} of acme", ["score", str(silent.top / "in")], env, silent.top)
     assert "score.py" in text
     assert "KeyError" in text
     assert not said_of(text)

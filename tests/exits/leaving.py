@@ -210,6 +210,7 @@ from assay.cli.main import main
 from assay.pipeline import {module}
 def broken(*_, **__):
     raise KeyError(sys.stdin.read())
+assert callable({module}.{function})
 {module}.{function} = broken
 sys.argv = {words!r}
 main()
