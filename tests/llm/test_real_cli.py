@@ -135,8 +135,8 @@ def test_stopped_in_the_middle_nothing_runs_on_and_no_words_were_to_be_seen(env)
 
 def test_a_flag_it_does_not_know_is_said_so(env):
     class Wrong(ClaudeCli):
-        def arguments(self, question):
-            return [*super().arguments(question), "--no-such-flag"]
+        def build_arguments(self, question):
+            return [*super().build_arguments(question), "--no-such-flag"]
 
     program = connect(Settings(), env).where
     with pytest.raises(ModelUnavailable, match="unknown option"):

@@ -350,7 +350,7 @@ def test_no_secret_of_the_environment_reaches_git(tmp_path: Path, monkeypatch: p
     load_config("main", tmp_path / "keep", tmp_path / "till")
     (tmp_path / "scratch").mkdir()
     landing = PromotionRemote(remote.clone, tmp_path / "scratch")
-    landing.push(landing.fetch("trunk"), "weave")
+    landing.push_commit(landing.fetch_branch("trunk"), "weave")
     told = [file.read_text() for file in (tmp_path / "seen").iterdir()]
     assert len(told) > 20
     assert not [one for one in told if "canary" in one]
