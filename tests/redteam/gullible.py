@@ -169,12 +169,12 @@ def terms(tokens: int = TOKENS, votes: int = 1) -> RunTerms:
     asks = JudgeModel(backend="anthropic", model="model-1", tokens=tokens, votes=votes)
     return RunTerms(
         judge="anthropic",
-        asks=asks,
-        reading=PrivacyRules(),
-        rules=Boundaries(),
+        model=asks,
+        privacy=PrivacyRules(),
+        boundaries=Boundaries(),
         splits=frozenset(),
-        judging="1",
-        cutting="1",
+        judging_version="1",
+        cutting_version="1",
     )
 
 
@@ -228,12 +228,12 @@ def judged(read: VisibleStream, answers: Answering, known: dict[str, QuestionRes
 def at_bench(read: VisibleStream, known: Mapping[str, QuestionResult]) -> tuple[list[Found], list[PendingQuestion]]:
     """One time over the stream with what is known, and what is not."""
     bench = StreamJudge(terms(), read, KnownAnswers(answers=known))
-    gaps = bench.gaps(read.stream)
+    gaps = bench.find_gaps(read.stream)
     if bench.wanted:
         return [], bench.wanted
     found = []
     for segment in cut_segments(read.placed, gaps, frozenset(), Boundaries()):
         turns, after = list_turns_in(read.stream, segment), find_prompt_after(read.stream, segment)
-        said, _ = bench.judge(segment.id, turns, after, find_segment_owner(read, segment))
+        said, _ = bench.judge_session(segment.id, turns, after, find_segment_owner(read, segment))
         found.append(Found(turns=turns, after=after, judged=said))
     return found, bench.wanted
