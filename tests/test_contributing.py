@@ -14,29 +14,20 @@ from assay.types import Prompt, Turn
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 FILES = {
-    "fact": (
-        "src/assay/facts/shouting.py",
-        "from collections.abc import Sequence\nfrom assay.types import Fact, Turn\n",
-    ),
-    "check": ("src/assay/evals/checks/there.py", "from assay.evals import checks\n"),
-    "command": (
-        "src/assay/cli/where.py",
-        (
-            "from msgspec import Struct\nfrom assay.cli.options import StorePath, options, read_overrides\n"
-            "from assay.cli.settings import load_settings\n"
-        ),
-    ),
+    "fact": "src/assay/facts/shouting.py",
+    "check": "src/assay/evals/checks/there.py",
+    "command": "src/assay/cli/where.py",
 }
-"""Where each example would stand, and the imports that the page leaves out."""
+"""Where each example would stand."""
 
 
 def run_example(name: str) -> dict[str, Any]:
     """The names that an example defines."""
-    file, imports = FILES[name]
+    file = FILES[name]
     code = re.search(rf"\*\*A {name}\*\*.*?```python\n(.*?)```", PAGE, re.DOTALL)
     assert code, name
     found: dict[str, Any] = {"__name__": Path(file).stem}
-    exec(compile(imports + code[1], file, "exec"), found)
+    exec(compile(code[1], file, "exec"), found)
     return found
 
 
@@ -48,15 +39,19 @@ def test_the_fact_counts():
 def test_the_check_looks(tmp_path: Path):
     found = run_example("check")
     there = type("Context", (), {"find_file": lambda self, path: tmp_path if path == "a" else None})()
-    assert [found["check"](found["Spec"](path=path), there).passed for path in ("a", "b")] == [True, False]
+    looked = [found["check"](found["Spec"](path=path), there) for path in ("a", "b")]
+    assert [(one.passed, one.detail) for one in looked] == [(True, ""), (False, "no file b")]
 
 
 def test_the_command_runs():
     import typer
 
     app = typer.Typer()
-    app.command()(run_example("command")["command"])
-    assert CliRunner().invoke(app, ["--store", "loom.db"]).stdout == "loom.db\n"
+    found = run_example("command")
+    assert found["EXAMPLE"].startswith("Example: `assay where")
+    app.command()(found["command"])
+    said = CliRunner().invoke(app, ["--store", "/tmp/loom.db"]).stdout
+    assert said == "sqlite:////tmp/loom.db\n"
 
 
 PLUGINS = "sources facts judges llm stores evals/checks evals/runners".split()
@@ -73,4 +68,4 @@ def test_no_linter_complains_of_an_argument_that_a_contract_asks_for(room: str):
 
 
 def test_it_is_one_page():
-    assert len(PAGE.splitlines()) <= 90
+    assert len(PAGE.splitlines()) <= 115

@@ -160,6 +160,7 @@ def test_a_leak_would_be_seen(planted: Planted):
             assert place in leaks(f"it says {text} there", pieces), text
 
 
+@pytest.mark.long
 def test_no_exit_lets_a_secret_through(planted: Planted, exits: dict[str, str]):
     assert len(exits) > 40
     assert not {
@@ -435,6 +436,7 @@ def said_of(text: str) -> int:
     return "".join(text.split()).lower().count(WORD)
 
 
+@pytest.mark.long
 def test_no_exit_says_a_word_of_somebody_who_opted_out(silent_exits: dict[str, str]):
     assert len(silent_exits) > 40
     assert not {name: text for name, text in silent_exits.items() if said_of(text)}

@@ -54,6 +54,7 @@ def test_the_example_suite_is_a_good_one():
     assert not [one.name for one in TASKS.iterdir() if f"✓ {one.name}" not in ran.out]
 
 
+@pytest.mark.long
 def test_a_better_candidate_may_go_in(better):
     folder, found = better
     assert (found["verdict"], found["promote"], found["exit_code"]) == ("improved", True, 0)
@@ -84,6 +85,7 @@ def test_every_arm_names_the_files_it_was_given(better):
     assert len(marks) == 2
 
 
+@pytest.mark.long
 def test_a_worse_candidate_stays_out_by_either_rule(tmp_path):
     found = told(evaluated(tmp_path, "plain", "worse", "--rule", "seed", "--json"))
     assert (found["verdict"], found["label"], found["exit_code"]) == ("regressed", "single-run", 1)

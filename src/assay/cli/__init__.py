@@ -7,5 +7,6 @@
 - Commands: `score`, `sessions`, `show`, `streams`, `quality`, `egress`, `doctor`, `demo`, `session`, `profiles`,
   `langfuse`, and `eval` with `eval_run` and `eval_promote`.
 
-Takes arguments; gives text on stdout and an exit code; may import every room but `testing`.
+Takes arguments; gives text on stdout and an exit code; the rooms that it may import stand in
+`tests/test_architecture.py`.
 """

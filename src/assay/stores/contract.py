@@ -318,16 +318,24 @@ class WrittenStore(Protocol):
 
 
 class Store(Protocol):
-    """An open store."""
+    """An open store: its parts, each for one kind of record."""
 
-    where: str
-    """What people call the place it is kept in, such as a path."""
-    transcripts: TranscriptStore
-    sessions: SessionStore
-    corrections: CorrectionStore
-    rework: ReworkStore
-    answers: AnswerStore
-    written: WrittenStore
+    @property
+    def where(self) -> str:
+        """What people call the place it is kept in, such as a path."""
+
+    @property
+    def transcripts(self) -> TranscriptStore: ...
+    @property
+    def sessions(self) -> SessionStore: ...
+    @property
+    def corrections(self) -> CorrectionStore: ...
+    @property
+    def rework(self) -> ReworkStore: ...
+    @property
+    def answers(self) -> AnswerStore: ...
+    @property
+    def written(self) -> WrittenStore: ...
 
     def count_bytes(self) -> int:
         """How much room it takes, as far as that is known."""
