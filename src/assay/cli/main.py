@@ -1,5 +1,6 @@
 """`assay`: the way in. Nothing is imported here that `assay --version` does not need."""
 
+import gc
 import sys
 from importlib import import_module
 
@@ -11,4 +12,5 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         print(f"assay {__version__}")
         return
+    gc.set_threshold(20_000, 20, 20)  # a command makes much that stays: looking for garbage so often is for nothing
     import_module("assay.cli.program").run()

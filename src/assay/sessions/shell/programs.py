@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 from assay.sessions.shell.commands import find_flag_value, find_operand_places, has_flag, list_operands
@@ -13,14 +14,13 @@ _TAR_EXTRACT = re.compile(r"-?[a-zA-Z]*x[a-zA-Z]*$")
 _TAR_CREATE = re.compile(r"-?[a-zA-Z]*[cru][a-zA-Z]*$")
 _CHANGING_METHOD = re.compile(r"POST|PUT|PATCH|DELETE", re.IGNORECASE)
 _GRAPHQL_WRITE = re.compile(r"\bmutation\b")
-_SQL_WRITE = re.compile(
-    r"\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|truncate|merge\s+into|vacuum"
+_SQL_WRITE = (
+    r"(?i)\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|truncate|merge\s+into|vacuum"
     r"|(?:drop|alter|create)\s+(?:or\s+replace\s+)?(?:table|index|view|database|schema|user|role|extension|trigger"
-    r"|function|type|sequence|temp|unique|materialized)|grant|revoke|copy\s+\S+\s+from)\b",
-    re.IGNORECASE,
+    r"|function|type|sequence|temp|unique|materialized)|grant|revoke|copy\s+\S+\s+from)\b"
 )
 _MONGO_WRITE = re.compile(r"\.(?:insert|update|delete|remove|drop|replace|create|bulkWrite)\w*\(")
-_SCRIPT_WRITE = re.compile(
+_SCRIPT_WRITE = (
     r"""\bopen\(\s*(?:[rbf]?["'](?P<opened>[^"']*)["']|[^,()]+(?:\([^()]*\))?)\s*,\s*(?:mode\s*=\s*)?["'][rb]*[wax][bt+]*["']"""
     r"""|(?:Path\(\s*["'](?P<path>[^"']*)["']\s*\))?\.(?:write_text|write_bytes|unlink|touch|rmdir|mkdir|rename)\("""
     r"""|\bshutil\.(?:copy\w*|move|rmtree|make_archive|unpack_archive)\("""
@@ -39,6 +39,8 @@ _CLOUD_WRITES = re.compile(
     r"|apply|enable|disable|attach|detach|modify|reboot|tag|untag|import|restore|register)(?:-|$)"
 )
 _FILE = re.compile(r"\.$|\./|.*[^/.]\.[A-Za-z]\w{0,5}$")
+_compile = cache(re.compile)
+"""For patterns that take long to compile and are seldom needed."""
 _CHANGES_REPOSITORY: Final = Effect(mutates=True)
 _VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"})
 
@@ -127,7 +129,7 @@ def judge_gh(args: list[str]) -> Effect | None:
 
 def judge_sql(args: list[str], stdin: str) -> Effect:
     """Any argument or input that holds a writing statement."""
-    return Effect(None, any(_SQL_WRITE.search(text) for text in (*args, stdin)))
+    return Effect(None, any(_compile(_SQL_WRITE).search(text) for text in (*args, stdin)))
 
 
 def judge_mongo(args: list[str], stdin: str) -> Effect:
@@ -142,7 +144,7 @@ def judge_inline_script(args: list[str], stdin: str) -> Effect:
         script = " ".join(args[1:])
     if not script and (not list_operands(args) or "-" in args):
         script = stdin
-    found = list(_SCRIPT_WRITE.finditer(script))
+    found = list(_compile(_SCRIPT_WRITE).finditer(script))
     if not found:
         return NO_EFFECT
     named = [match["opened"] or match["path"] or match["file"] for match in found]
