@@ -45,9 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "last: takes much time or space, runs behind all others")
     config.addinivalue_line("markers", "first: takes long in one piece, runs before all others")
     config.addinivalue_line("markers", "outside: needs what pip does not bring; `-m outside` and CI fetch it")
-    config.addinivalue_line("markers", "long: keeps a core busy for ten seconds or more; CI and `-m long` run it")
+    config.addinivalue_line("markers", "long: runs many processes, or keeps a core busy; CI and `-m long` run it")
     if config.getoption("markexpr") == "outside":
         os.environ["ASSAY_TEST_FETCH"] = "1"
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a quarter of the time tests wait for processes that they started."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,6 +13,8 @@ from assay.testing.models import ModelServer
 from tests.conftest import Ran, is_one_line, run
 from tests.evals.run.make import BUSY, served, task, tree
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "evaluation"
 TASKS, CONFIGS = EXAMPLE / "tasks", EXAMPLE / "configs"
 WOVEN = "cat > /dev/null; echo blue > scarf.txt"
@@ -54,7 +56,6 @@ def test_the_example_suite_is_a_good_one():
     assert not [one.name for one in TASKS.iterdir() if f"✓ {one.name}" not in ran.out]
 
 
-@pytest.mark.long
 def test_a_better_candidate_may_go_in(better):
     folder, found = better
     assert (found["verdict"], found["promote"], found["exit_code"]) == ("improved", True, 0)
@@ -85,7 +86,6 @@ def test_every_arm_names_the_files_it_was_given(better):
     assert len(marks) == 2
 
 
-@pytest.mark.long
 def test_a_worse_candidate_stays_out_by_either_rule(tmp_path):
     found = told(evaluated(tmp_path, "plain", "worse", "--rule", "seed", "--json"))
     assert (found["verdict"], found["label"], found["exit_code"]) == ("regressed", "single-run", 1)
@@ -127,7 +127,6 @@ def test_a_budget_stops_a_run_and_more_money_goes_on_with_it(tmp_path):
     assert kept < {one["folder"] for one in whole["run"]["trials"]}
 
 
-@pytest.mark.long
 def test_sequential_mode_stops_when_it_is_decided(tmp_path):
     found = told(evaluated(tmp_path, "worse", "better", "--sequential", "--jobs", 2, "--json"))
     assert (found["label"], found["verdict"]) == ("sequential", "improved")

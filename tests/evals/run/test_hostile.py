@@ -13,6 +13,8 @@ from assay.evals.running.run import run_trials
 from assay.evals.tasks.task import load_suite
 from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, main_trials, of_arm, planned, ran, task
 
+pytestmark = pytest.mark.long
+
 LOOK = """[ -e "$ASSAY_CHECKS/settings" ] && . "$ASSAY_CHECKS/settings"
 cmp scarf.txt "$ASSAY_CHECKS/expected.txt"
 """

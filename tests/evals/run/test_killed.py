@@ -19,6 +19,8 @@ from assay.evals.tasks.config import load_config
 from assay.evals.tasks.task import load_suite
 from tests.evals.run.make import config, planned, ran, task
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 KILLS = 9
 

@@ -15,6 +15,8 @@ from assay.evals.tasks.folders import pack_folder, unpack_folder
 from assay.evals.tasks.task import load_suite, load_task
 from tests.evals.run.make import PLAIN, bubblewrap, config, of_arm, ran, task, tree
 
+pytestmark = pytest.mark.long
+
 WRONG, RIGHT = "def hem(a): return a - 1\n", "def hem(a): return a + 1\n"
 SCRIPT = """import sys
 word = sys.stdin.readline()

@@ -13,6 +13,8 @@ from assay.evals.running.recorded_run import RunEnd
 from assay.evals.running.trial import TrialRecord, format_json
 from tests.evals.run.make import config, ran, task
 
+pytestmark = pytest.mark.long
+
 SPENDS = """echo blue > scarf.txt; echo '{"tokens": 100, "steps": 2}' > "$ASSAY_RESULT_DIR/cost.json" """
 
 

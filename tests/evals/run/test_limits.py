@@ -14,6 +14,8 @@ from assay.errors import BadInput
 from assay.evals.tasks.task import load_task
 from tests.evals.run.make import PLAIN, bubblewrap, config, of_arm, ran, task
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 
 

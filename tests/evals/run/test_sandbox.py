@@ -16,6 +16,8 @@ from assay.evals.sandbox.bubblewrap import Sandbox, build_plain_sandbox, make_sc
 from assay.evals.tasks.config import load_config
 from tests.evals.run.make import OPEN, PLAIN, bubblewrap, config, of_arm, ran, task, tree
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[3]
 WAYS_OUT = {
     "write to its configuration": "mount -o remount,rw,bind /config && touch /config/moth",
@@ -189,7 +191,6 @@ def test_a_sandbox_is_tried_where_it_is_used():
     assert Sandbox(kind="bubblewrap", is_shut=True).says == "trials ran in bubblewrap"
 
 
-@pytest.mark.long
 def test_somebody_else_who_reads_the_tasks_changes_nothing(tmp_path):
     """A back-up, an index, an editor: who opened a file is nobody's business."""
     example, over = ROOT / "examples" / "evaluation", threading.Event()
