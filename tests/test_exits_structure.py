@@ -1,4 +1,4 @@
-"""No exit is reachable but through one step: few files may do what lets words out, and every command is in the table."""
+"""No exit is reachable but through one step: few files may let words out, and every command is in the table."""
 
 import ast
 from functools import cache
