@@ -38,6 +38,8 @@ from tests.conftest import run as assay
 from tests.langfuse.conftest import environment as keys
 from tests.langfuse.contract import CheckedServer
 
+pytestmark = pytest.mark.long
+
 ENHANCED = 7
 """Score configs of the profile."""
 GRADED = {"goal_achievement", "tool_efficiency", "process_adherence", "output_quality", "overall_quality"}

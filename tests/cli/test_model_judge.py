@@ -21,6 +21,8 @@ from assay.testing.models import ErrorStatus, ModelServer, SlowReply
 from tests.conftest import Ran, command, environment, is_one_line, run
 from tests.llm.judging import agreeable, asked, jobs, talk, talks
 
+pytestmark = pytest.mark.long
+
 INPUT_USD, OUTPUT_USD = 1.0, 5.0
 """Haiku 4.5, a million tokens."""
 

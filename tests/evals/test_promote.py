@@ -25,6 +25,8 @@ from assay.types.evals import Comparison
 from tests.evals.make_run import BETTER, WORSE, Gh, MadeRun, Remote, git
 from tests.evals.run.make import task, tree
 
+pytestmark = pytest.mark.long
+
 TASKS, REPEATS = 6, 5
 HALF = [[1, 0, 1, 0, 1]] * TASKS
 

@@ -307,6 +307,7 @@ def test_files_that_share_records_are_settled_alike_in_any_order(tmp_path: Path)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.long
 def test_two_scans_at_once_find_every_stream_once(tmp_path: Path, big: Path, big_found: dict[str, Any], jobs: int):
     args = ("streams", big, "--json", "--store", tmp_path / "s.db", "--jobs", jobs)
     both = [start(*args), start(*args)]
@@ -356,6 +357,7 @@ def kill_after(scan: subprocess.Popen[bytes], store: Path, more: int, delay: flo
     scan.communicate()
 
 
+@pytest.mark.long
 def test_a_killed_scan_goes_on_where_it_was_and_leaves_nobody_behind(
     tmp_path: Path, big: Path, big_found: dict[str, Any]
 ):
@@ -372,6 +374,7 @@ def test_a_killed_scan_goes_on_where_it_was_and_leaves_nobody_behind(
 
 
 @pytest.mark.parametrize("to_group", [False, True], ids=["it alone", "all of them, as a terminal does"])
+@pytest.mark.long
 def test_ctrl_c_keeps_what_was_read_and_says_how_to_go_on(
     tmp_path: Path, big: Path, big_found: dict[str, Any], to_group: bool
 ):
@@ -412,6 +415,7 @@ def test_ctrl_c_at_any_moment_is_no_bug(tmp_path: Path, big: Path, delay: float)
     assert b"Traceback" not in err or b"cli/main.py" not in err or b"import " in err
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_told_plainly_and_nothing_is_lost(
     tmp_path: Path, big: Path, big_found: dict[str, Any]
 ):
