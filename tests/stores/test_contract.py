@@ -39,6 +39,12 @@ def test_a_scheme_that_no_store_serves_is_told_with_those_there_are():
         pick_store_url("loom://elsewhere/a", {})
 
 
+def test_a_password_in_the_address_of_a_store_is_not_told():
+    with pytest.raises(BadInput, match="--store loom://") as told:
+        pick_store_url("loom://ada:woad-and-madder@loom.example/a", {})
+    assert "madder" not in str(told.value)
+
+
 def test_a_store_of_another_package_is_found_by_its_scheme(monkeypatch: pytest.MonkeyPatch):
     module = ModuleType("loom_store")
     module.SCHEMES = ("loom",)  # type: ignore[attr-defined]

@@ -119,7 +119,8 @@ def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
         if chosen.partition("://")[0] in list_schemes():
             return chosen
         known = " or ".join(f"{scheme}:///" for scheme in list_schemes())
-        raise BadInput(f"--store {chosen}: only a file path or {known} is known to this version")
+        scheme = chosen.partition("://")[0]  # what stands behind it may hold a password
+        raise BadInput(f"--store {scheme}://…: only a file path or {known} is known to this version")
     try:
         path = Path(chosen).expanduser()
     except RuntimeError as error:

@@ -122,11 +122,11 @@ class HashedHunk:
         self.hunk = hunk
 
     @cached_property
-    def removed(self) -> list[bytes]:
+    def old_hashes(self) -> list[bytes]:
         return [hash_text_lines(line) for line in self.hunk.removed]
 
     @cached_property
-    def added(self) -> list[bytes]:
+    def new_hashes(self) -> list[bytes]:
         return [hash_text_lines(line) for line in self.hunk.added]
 
 

@@ -119,7 +119,7 @@ class LandingFinder:
             waiting = file.waiting if file else {}
             if not waiting and not elsewhere:
                 continue
-            found = [key for key in block.added if key and (key in waiting or key in elsewhere)]
+            found = [key for key in block.new_hashes if key and (key in waiting or key in elsewhere)]
             if not found or not self.is_code_file(change, block, file):
                 continue
             for key in found:

@@ -48,9 +48,9 @@ class LineRemovals:
             file = self.files.by_path.get(block.old)
             if not file or not file.live or not block.hunk.removed:
                 continue
-            hits = [(line, key) for line, key in enumerate(block.removed) if key and key in file.live]
+            hits = [(line, key) for line, key in enumerate(block.old_hashes) if key and key in file.live]
             owned = Counter(owner for _, key in hits for owner in list_owners(file.live[key]))
-            telling = sum(map(bool, block.removed))
+            telling = sum(map(bool, block.old_hashes))
             beside: list[TrackedLine] = []
             for line, key in hits:
                 if tracked_lines := file.live.get(key):
@@ -111,14 +111,14 @@ class LineRemovals:
                 one.is_kept = True
                 self.files.share_line(one.tracked, holders[place])
             else:
-                holders[place] = self.carry_on(one, block.new, block.added[place])
+                holders[place] = self.carry_on(one, block.new, block.new_hashes[place])
 
     def keep_unmoved(self, some: Sequence[StruckLine], spare: Spare) -> dict[int, int]:
         """Keep lines that the hunk both removes and adds; returns where each of them was and is."""
         block = some[0].block
         places: dict[bytes, list[int]] = {}
-        for place in reversed(range(len(block.added))):
-            places.setdefault(block.added[place], []).append(place)
+        for place in reversed(range(len(block.new_hashes))):
+            places.setdefault(block.new_hashes[place], []).append(place)
         found: dict[int, int] = {}
         for one in some:
             if same := places.get(one.tracked.hash):
@@ -139,7 +139,7 @@ class LineRemovals:
         here = self.files.by_path.get(block.old)
         for path in sorted(reach, key=lambda path: (path != block.new, -reach[path], path))[:MOST_PLACES]:
             limit = MOVED_WITHIN if self.files.by_path.get(path) is here else MOVED_ACROSS
-            for run in find_runs(block.removed, count_added_to(path, spare)):
+            for run in find_runs(block.old_hashes, count_added_to(path, spare)):
                 if sum(len(strip_signs(block.hunk.removed[line])) for line in run) < limit:
                     continue
                 for one in (left[line] for line in run if line in left):
@@ -156,9 +156,9 @@ class LineRemovals:
         lost = self.files.lost
         for block in self.blocks:
             here = self.files.by_path.get(block.new)
-            for run in find_runs(block.added, count_added_to(block.new, spare, self.files.lost)):
+            for run in find_runs(block.new_hashes, count_added_to(block.new, spare, self.files.lost)):
                 size = sum(len(strip_signs(block.hunk.added[line])) for line in run)
-                for key in (block.added[line] for line in run):
+                for key in (block.new_hashes[line] for line in run):
                     tracked = lost[key][-1] if key in lost else None
                     if tracked is None or size < MOVED_WITHIN:
                         continue
@@ -184,7 +184,7 @@ def count_added_lines(blocks: Sequence[HashedHunk]) -> Spare:
     """How often a commit adds each line to which files."""
     found: Spare = {}
     for block in blocks:
-        for key in block.added:
+        for key in block.new_hashes:
             if key:
                 found.setdefault(key, Counter())[block.new] += 1
     return found
