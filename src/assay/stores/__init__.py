@@ -119,8 +119,9 @@ def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
         if chosen.partition("://")[0] in list_schemes():
             return chosen
         known = " or ".join(f"{scheme}:///" for scheme in list_schemes())
-        scheme = chosen.partition("://")[0]  # what stands behind it may hold a password
-        raise BadInput(f"--store {scheme}://…: only a file path or {known} is known to this version")
+        scheme, _, address = chosen.partition("://")
+        address = address.rpartition("@")[2].partition("?")[0]  # what is cut off may hold a password
+        raise BadInput(f"--store {scheme}://{address}: only a file path or {known} is known to this version")
     try:
         path = Path(chosen).expanduser()
     except RuntimeError as error:
