@@ -22,7 +22,16 @@ JoinSignal = Literal[
 
 FailureKind = Literal["unresolved_error", "frustration", "scope_abandoned", "iteration_loop"]
 EvidenceKind = Literal["explicit", "silent", "failure"]
-JudgeStatus = Literal["ok", "no_goal", "ungraded", "opted_out", "trivial"]
+JudgeStatus = Literal[
+    "ok",
+    "unclear",  # judged, and the evidence speaks for neither: nothing is claimed
+    "in_progress",  # still going on
+    "no_goal",
+    "ungraded",
+    "opted_out",
+    "trivial",
+    "excluded",  # a person took it out
+]
 ReworkState = Literal["yes", "no", "open", "unknown", "not_judged"]
 CorrectionKind = Literal["split", "merge", "rename"]
 
