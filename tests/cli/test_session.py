@@ -1,5 +1,6 @@
 """`assay session`: what a person says of sessions holds, and is told in one line."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +115,45 @@ def test_without_a_store_there_is_nothing_to_correct(tmp_path: Path):
     assert isinstance(done.exception, BadInput)
     assert "assay score" in str(done.exception)
     assert not (tmp_path / "s.db").exists()
+
+
+# --- how it ended ---------------------------------------------------------------------------------
+
+
+def test_a_session_is_marked_listed_and_the_mark_taken_back(top: Path):
+    one, two = score(top)
+    assert told(session("mark", one.id[:9], "landed", top=top)).startswith(f"marked {one.id} “")
+    told(session("mark", two.id, "not", "--why", "the \x1b[31m wool\nis felted", top=top))
+    assert [found.crushed for found in score(top)] == [True, False]
+    listed = session("marks", top=top).stdout
+    assert f"{one.id[:8]}" in listed
+    assert "wool is felted" in listed
+    assert "\x1b" not in listed
+    [first, second] = json.loads(session("marks", "--json", top=top).stdout)["sessions"]
+    assert (first["marked"]["verdict"], second["marked"]["verdict"]) == ("landed", "not")
+    assert "the judge's word holds again" in told(session("mark", two.id, "--undo", top=top))
+    assert [found.marked is None for found in score(top)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (("fine",), "give one of landed, not, exclude"),
+        ((), "either a verdict (landed, not, exclude) or --undo"),
+        (("landed", "--undo"), "either a verdict"),
+        (("--undo",), "nobody marked"),
+        (("not", "--why", "x" * 501), "501 characters"),
+        (("unclear",), "give one of"),
+    ],
+)
+def test_a_mark_that_makes_no_sense_is_told_and_not_kept(top: Path, args: tuple[str, ...], why: str):
+    one, _ = before = score(top)
+    assert why in complaint(session("mark", one.id, *args, top=top))
+    assert score(top) == before
+
+
+def test_a_list_without_marks_says_how_to_make_one(top: Path):
+    score(top)
+    done = session("marks", top=top)
+    assert done.stdout == ""
+    assert "assay session mark ID landed" in done.stderr

@@ -29,6 +29,8 @@ EXITS: dict[str, list[str]] = {
     "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],
     "egress": ["", "--json --judge anthropic", "--judge anthropic", "--words --judge openai --model x"],
     "session rename": ["{session} {secret}"],
+    "session mark": ["{session} not --why {secret}", "{session} landed", "{session} --undo"],
+    "session marks": ["", "--json"],
     "session split": ["{session} 2", "{session} 99"],
     "session merge": ["{session} {other}"],
     "demo": ["", "--json"],
@@ -55,7 +57,7 @@ EXITS: dict[str, list[str]] = {
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
 ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push"})
-CORRECTIONS = ("session rename", "session split", "session merge")
+CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
 """Slices of one report, of which one tells enough once all of them were seen."""
 SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--version", "--help"})

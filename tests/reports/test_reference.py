@@ -11,13 +11,13 @@ from assay.scores.prism import Score, Waterfall
 from assay.scores.reasons import Obstacle
 from assay.scores.report import JudgeInfo, Report, Skips
 from assay.scores.survival import LostSession, Point, Survival
-from assay.types import LedgerLine, Reason, Session
+from assay.types import LedgerLine, Reason, Session, SessionMark
 from tests.tables import each_row
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
     Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session,
-    LedgerLine, Reason, SessionsView, SessionDetail, StreamsView, StreamDetail,
+    LedgerLine, Reason, SessionMark, SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from assay.pipeline.inputs import find_files
 from assay.pipeline.scan import scan
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
 from assay.testing.claude_code import build_conversation, encode_lines, write_lines
-from assay.types import Boundary, PersonCorrection, Segment
+from assay.types import AuditDraw, Boundary, PersonCorrection, PersonVerdict, Segment
 
 BEGAN = Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
 ONE = ("claude-code", "one")
@@ -160,3 +160,28 @@ def test_how_the_last_report_was_made_takes_the_place_of_the_one_before(store: S
 def test_thousands_of_segments_are_looked_up_at_once(store: Store):
     store.sessions.save_cuts([cut(store, "one", part("one"))])
     assert [one.id for one in store.sessions.find_segments(f"one{n}" for n in range(70_000))] == ["one0"]
+
+
+# --- how sessions ended, by a person's word -------------------------------------------------------
+
+
+def test_verdicts_are_kept_by_their_time_and_all_of_them(store: Store):
+    told = [
+        PersonVerdict(turn="a", verdict="landed", why="\x1b[31m'; DROP TABLE verdicts; --", at="2026-03-02", turns=4),
+        PersonVerdict(turn="b", verdict="unclear", at="2026-03-01", is_sampled=True),
+        PersonVerdict(turn="a", verdict="none", at="2026-03-02"),
+        PersonVerdict(turn="a", verdict="landed", at="2026-03-02"),
+    ]
+    store.corrections.save_verdicts(told[:1])
+    store.corrections.save_verdicts(told[1:])
+    assert store.corrections.load_verdicts() == [told[1], told[0], *told[2:]]
+    assert store.corrections.load_corrections() == []
+
+
+def test_the_seed_of_draws_never_changes(store: Store):
+    assert store.corrections.load_draw() is None
+    assert store.corrections.save_draw(AuditDraw(seed="wool", wanted=20)) == AuditDraw(seed="wool", wanted=20)
+    assert store.corrections.save_draw(AuditDraw(seed="silk", wanted=40)) == AuditDraw(seed="wool", wanted=40)
+    store.sessions.save_last_report(b"how")
+    assert store.corrections.load_draw() == AuditDraw(seed="wool", wanted=40)
+    assert store.sessions.load_last_report() == b"how"

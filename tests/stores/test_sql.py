@@ -18,7 +18,7 @@ from assay.stores.sql import SqlStore, open_store
 from assay.stores.sql.engine import run_migrations
 from assay.stores.sql.schema import TABLES, files
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import PersonCorrection
+from assay.types import PersonCorrection, PersonVerdict
 
 
 def opened(path: Path) -> SqlStore:
@@ -208,8 +208,19 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE written")
+        old.execute("DROP TABLE verdicts")
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     here = RemoteProject(host="langfuse.example", project="loom")
     with closing(opened(tmp_path / "s.db")) as store:
         store.written.save_digest(here, "one", "d-1", "2026-11-09T09:00:00+00:00")
         assert store.written.count_scores(here).scores == 1
+
+
+def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
+    opened(tmp_path / "s.db").close()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
+        old.execute("DROP TABLE verdicts")
+        old.execute("UPDATE alembic_version SET version_num = '0005'")
+    with closing(opened(tmp_path / "s.db")) as store:
+        store.corrections.save_verdicts([PersonVerdict(turn="a", verdict="not", at="2026-11-09T09:00:00+00:00")])
+        assert [one.verdict for one in store.corrections.load_verdicts()] == ["not"]

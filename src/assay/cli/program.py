@@ -24,7 +24,7 @@ COMMANDS = {
     "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
     "doctor": "Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted.",
     "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
-    "session": "Correct where sessions begin and what they are called; kept for good.",
+    "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",
     "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
     "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
     "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",

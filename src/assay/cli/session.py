@@ -8,20 +8,28 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from assay.cli.options import StorePath
+from assay.cli.options import AsJson, StorePath, check_word
+from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.settings import load_last_config
-from assay.config import Config
+from assay.config import Config, pick_zone
+from assay.errors import BadInput
 from assay.pipeline import corrections
 from assay.pipeline.corrections import find_one_session
-from assay.reports.format import format_line
+from assay.reports.format import format_count, format_line
+from assay.reports.json import encode_sessions
+from assay.reports.sessions import render_marks
+from assay.reports.summary import explain_outcome
 from assay.stores import Store, open_existing_store, pick_store_url
-from assay.types import Session
+from assay.types import Session, VerdictKind
 
-EXAMPLE = "Example: `assay session split 3f2a91c0 4`"
+EXAMPLE = "Example: `assay session mark 3f2a91c0 not --why 'the export is still empty'`"
+
+VERDICTS: dict[str, VerdictKind] = {"landed": "landed", "not": "not", "exclude": "exclude"}
 
 app = typer.Typer(
-    help="Correct where sessions begin and what they are called; kept for good.",
+    help="Correct where sessions begin, what they are called and how they ended; kept for good.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -29,6 +37,14 @@ app = typer.Typer(
 Id = Annotated[str, typer.Argument(metavar="SESSION", help="Id of a session, or how it begins.")]
 Other = Annotated[str, typer.Argument(metavar="OTHER", help="Id of the session that belongs to it.")]
 TurnOf = Annotated[str, typer.Argument(metavar="TURN", help="Number of a turn as `assay show` prints it, or its id.")]
+Verdict = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="VERDICT", help="`landed`: its goal was reached; `not`: it was not; `exclude`: it shall not count."
+    ),
+]
+Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why, in your words; `show` and JSON repeat it.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Take back what you said of it: the judge's word holds again.")]
 Title = Annotated[list[str], typer.Argument(metavar="TITLE…", help="The new title, at most 60 characters.")]
 
 
@@ -58,6 +74,45 @@ def rename(session: Id, title: Title, store: StorePath = None) -> None:
         old = find_one_session(kept, config, session)
         new = corrections.rename_session(kept, config, old, " ".join(title), format_now())
     print_line(f"renamed {new.id}: {quote_title(old)} is now {quote_title(new)}")
+
+
+@app.command("mark")
+def mark(session: Id, verdict: Verdict = None, why: Why = "", undo: Undo = False, store: StorePath = None) -> None:
+    """Say how a session ended. Your word wins, over the judge and over rework, in every report."""
+    if (verdict is None) is not undo:
+        raise BadInput(f"give either a verdict ({', '.join(VERDICTS)}) or --undo")
+    check_word(verdict, [*VERDICTS], "VERDICT")
+    with open_corrections(store) as (kept, config):
+        found = find_one_session(kept, config, session)
+        if verdict is None:
+            after = corrections.withdraw_verdict(kept, config, found, format_now())
+            print_line(f"{after.id} {quote_title(after)}: {describe_withdrawal(after)}")
+        else:
+            after = corrections.mark_landing(kept, config, found, VERDICTS[verdict], why, format_now())
+            print_line(f"marked {after.id} {quote_title(after)}: {explain_outcome(after)}")
+
+
+@app.command("marks")
+def marks(as_json: AsJson = False, store: StorePath = None) -> None:
+    """List the sessions of which you said how they ended, by mark or in an audit."""
+    with open_corrections(store) as (kept, config):
+        found = corrections.list_marked(kept, config)
+        strangers = corrections.count_strangers(kept)
+    if as_json:
+        print_json(encode_sessions(found, ()))
+    elif found:
+        let_pipe_close()
+        console = Console()
+        console.print(render_marks(found, pick_zone(config), console.width))
+    if not found:
+        print_note("no session is marked yet; `assay session mark ID landed` marks one, `assay audit 40` asks you")
+    if strangers:
+        print_note(f"{format_count(strangers, 'verdict')} on sessions that are not here; they hold once these turn up")
+
+
+def describe_withdrawal(session: Session) -> str:
+    """What holds of a session after a verdict was taken back."""
+    return f"taken back; {explain_outcome(session)}" if session.marked else "taken back; the judge's word holds again"
 
 
 @contextmanager

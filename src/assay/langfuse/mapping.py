@@ -170,6 +170,7 @@ def build_metadata(session: Session, clean: Callable[[str], CleanText]) -> dict[
         "fallback": clean(session.fallback) if session.fallback else None,
         "evidence": session.evidence,
         "citations": [{"turn": one.turn, "quote": clean(one.quote)} for one in session.citations],
+        "marked": session.marked and {"verdict": session.marked.verdict, "why": clean(session.marked.why)},
         "rework": rework.get("state"),
         "rework_share": rework.get("share"),
     }
@@ -179,6 +180,9 @@ def write_comments(session: Session) -> dict[str, str]:
     """Why each is as it is, in our own words."""
     by = {"explicit": "explicit evidence", "silent": "silent evidence", "failure": "a failure signal"}
     grounds = f"By {by[session.evidence]}." if session.evidence else "No evidence is told."
+    if session.marked:
+        said = f"A person said: {'landed' if session.goal_complete else 'not landed'}."
+        return {CRUSHED: said, COMPLETE: said, CONFIDENCE: grounds, INTENT: f"Judged by {session.judge}."}
     rework = (session.facts.get("rework") or {}).get("state")
     landed = "The goal was reached." if session.goal_complete else "The goal was not reached."
     return {

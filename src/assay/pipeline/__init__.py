@@ -7,6 +7,7 @@
 - `privacy`: the one way from kept turns to anybody: whose words they are, redacted or withheld
 - `judge_stream`: what a process does with a stream; `judgement`: facts and judgements of some turns
 - `models`: a model's answers, from the store or anew; `cost`: what they cost
+- `verdicts`: a person's word on how sessions ended, put on them
 - `scoring_run`: one scoring of a store, step by step
 - `rework`: what became of lines; `repositories`: where
 

@@ -1,14 +1,16 @@
-"""A person's word on sessions: split, merge, rename. It is kept for good and wins over every later run."""
+"""A person's word on sessions: split, merge, rename, mark. It is kept for good and wins over every later run."""
 
 from assay.config import Config
 from assay.errors import BadInput
-from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
+from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns, select_sessions
+from assay.pipeline.verdicts import TAKEN_BACK, pick_standing
 from assay.reports.format import format_line
 from assay.sessions.boundaries import hash_turn
 from assay.stores import Store
-from assay.types import PersonCorrection, Segment, Session, Turn
+from assay.types import PersonCorrection, PersonVerdict, Segment, Session, Turn, VerdictKind
 
 LONGEST_TITLE = 60
+LONGEST_WHY = 500
 MOST_LISTED = 10
 ID_LENGTH = 12
 
@@ -72,10 +74,59 @@ def merge_sessions(store: Store, config: Config, session: Session, other: Sessio
 
 def rename_session(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
     """Give a session a title."""
-    said = " ".join(title.encode("utf-8", "replace").decode().split())
+    said = flatten_words(title)
     if not said:
         raise BadInput("the new title is empty; give some words")
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
     store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title=said, at=at))
     return find_session_of(store, config, session.id)
+
+
+def flatten_words(text: str) -> str:
+    """What somebody typed, on one line, as a store can keep it."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
+
+
+# --- how it ended -------------------------------------------------------------------------------
+
+
+def mark_landing(store: Store, config: Config, session: Session, verdict: VerdictKind, why: str, at: str) -> Session:
+    """Say how a session ended."""
+    said = flatten_words(why)
+    if len(said) > LONGEST_WHY:
+        raise BadInput(f"--why has {len(said)} characters; give at most {LONGEST_WHY}")
+    word = PersonVerdict(turn=session.id, verdict=verdict, why=said, at=at, turns=session.facts["turns"])
+    store.corrections.save_verdicts([word])
+    return find_session_of(store, config, session.id)
+
+
+def withdraw_verdict(store: Store, config: Config, session: Session, at: str) -> Session:
+    """Take back what a person said of how a session ended: its marks, and where it has none the audit's answer."""
+    segments = [session.id, *(join.id for join in session.merged_from)]
+    turns = {turn for one in store.sessions.list_segments(None) if one.segment.id in segments for turn in one.turns}
+    standing = [
+        one for one in pick_standing(store.corrections.load_verdicts()) if one.turn in turns or one.turn in segments
+    ]
+    taken = [one for one in standing if not one.is_sampled] or standing
+    if not taken:
+        raise BadInput(f"nobody marked {session.id}; `assay session marks` lists what is marked")
+    later = max(at, *(one.at for one in taken))
+    store.corrections.save_verdicts(
+        [PersonVerdict(turn=one.turn, verdict=TAKEN_BACK, at=later, is_sampled=one.is_sampled) for one in taken]
+    )
+    return find_session_of(store, config, session.id)
+
+
+def list_marked(store: Store, config: Config) -> list[Session]:
+    """All sessions of which a person said how they ended, by when they said it."""
+    found = [one for one in select_sessions(store, config, lambda _: True) if one.marked]
+    return sorted(found, key=lambda one: (one.marked.at if one.marked else "", one.id))
+
+
+def count_strangers(store: Store) -> int:
+    """How many verdicts are about sessions that are not here, or not any more."""
+    standing = {one.turn for one in pick_standing(store.corrections.load_verdicts())}
+    if not standing:
+        return 0
+    return len(standing - {turn for one in store.sessions.list_segments(None) for turn in (one.segment.id, *one.turns)})

@@ -157,6 +157,7 @@ def remove_words(session: Session) -> Session:
         merged_from=[replace(one, evidence="") for one in session.merged_from],
         facts=session.facts | wordless,
         judge_status="trivial" if session.judge_status == "trivial" else "opted_out",
+        marked=None,
         **NO_WORDS,
     )
 
@@ -264,6 +265,7 @@ def redact_session(one: Session, rules: PrivacyRules) -> Session:
         boundary=replace(found.boundary, evidence=text(found.boundary.evidence)),
         merged_from=[replace(join, evidence=text(join.evidence)) for join in found.merged_from],
         facts=found.facts | {"rework": redact_json(found.facts.get("rework"), redactor)},
+        marked=found.marked and replace(found.marked, why=text(found.marked.why)),
     )
 
 

@@ -139,6 +139,7 @@ def judge_offline(subject: Subject, profile: Profile, config: Config, why: str =
         return leave_ungraded(subject, profile, silence)
     turns = subject.read()
     rubric, outcome = judge_goal(turns)
+    outcome = apply_word(subject.session, outcome)
     dimensions = offline.judge_quality(turns, profile, rubric, outcome)
     judge = QualityJudge(name=OFFLINE, versions={"quality": offline.hash_version()})
     found = score_quality(subject.session.id, profile, [ChunkJudgement(dimensions=dimensions, own_tokens=1)], judge)
@@ -152,6 +153,15 @@ def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
         return rubric, None
     failures = failures_of(turns).failure_signals
     return rubric, offline_outcome(turns, rubric.intent, failures, None)
+
+
+def apply_word(session: Session, outcome: OutcomeJudgement | None) -> OutcomeJudgement | None:
+    """The outcome as a person says it was, where one did."""
+    if session.marked is None or session.goal_complete is None:
+        return outcome
+    found = outcome or OutcomeJudgement(goal_complete=None, confidence=None, evidence=None)
+    said = session.goal_complete
+    return replace(found, goal_complete=said, confidence=float(said), evidence="explicit", ungraded="")
 
 
 NOBODY = QualityJudge(name="nobody", versions={})

@@ -397,7 +397,7 @@ def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[LostS
     return [
         LostSession(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
         for one, rework in known
-        if rework["state"] == "yes" and has_crushed(one) is False
+        if rework["state"] == "yes" and has_crushed(one) is False and not one.marked
     ]
 
 

@@ -35,6 +35,7 @@ from assay.pipeline.judgement import SessionJudgement, hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
+from assay.pipeline.verdicts import mark_session, place_verdicts
 from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
@@ -98,6 +99,8 @@ class ScoringRun:
         self.asks_again = client is not None and client.options.again
         self.corrections = store.corrections.load_corrections()
         self.placed_corrections = self.corrections
+        self.verdicts = store.corrections.load_verdicts()
+        self.placed_verdicts = place_verdicts(self.verdicts, ())
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if models.unavailable else config
         self.terms = build_terms(chosen, splits, self.as_of, client.judge_model if client else None)
@@ -214,6 +217,7 @@ class ScoringRun:
         """The sessions that segments make."""
         self.segments = {locate_segment(one.segment): one for one in kept}
         self.placed_corrections = place_corrections(self.corrections, kept)
+        self.placed_verdicts = place_verdicts(self.verdicts, kept)
         return link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
 
     def build_sessions(self, chosen: Sequence[LinkedSession]) -> list[Session]:
@@ -224,7 +228,9 @@ class ScoringRun:
         for one in chosen:
             first = self.segments[locate_segment(one.segments[0])]
             body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
-            found.append(build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id)))
+            session = build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id))
+            said = (word for part in one.segments for word in self.placed_verdicts.get(part.id, ()))
+            found.append(mark_session(session, said))
         return found
 
     def follow_sessions(

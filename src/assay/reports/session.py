@@ -97,8 +97,9 @@ def format_language(one: Session) -> str:
 
 
 def render_verdict(one: Session) -> list[Text]:
-    """What the judge said of it, and what the intent asks for."""
-    lines = [
+    """What a person said of it, what the judge said, and what the intent asks for."""
+    lines = [*render_mark(one)]
+    lines += [
         Text(
             f"intent: {format_name(one.intent)}{format_intent_reasons(one)}"
             if one.intent
@@ -107,7 +108,7 @@ def render_verdict(one: Session) -> list[Text]:
     ]
     if one.judge_status == "ungraded":
         lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
-    elif one.goal_complete is not None:
+    elif one.goal_complete is not None and not one.marked:
         done = "completed" if one.goal_complete else "not completed"
         lines.append(Text(f"goal {done}: {explain_ground(one)}"))
     versions = ", ".join(
@@ -117,6 +118,23 @@ def render_verdict(one: Session) -> list[Text]:
         lines.append(Text(f"judged by the offline judge instead: {format_line(one.fallback, 200)}", "yellow"))
     who = f"judged by {format_line(one.judge, 40)}; " if versions else ""
     return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
+
+
+def render_mark(one: Session) -> list[Text]:
+    """A person's word on it, and what it stands against."""
+    mark = one.marked
+    if mark is None:
+        return []
+    how = "asked in an audit" if mark.sampled else "marked"
+    why = f": “{format_line(mark.why, 500)}”" if mark.why else ""
+    lines = [Text(f"{explain_outcome(one)}, {how} {format_line(mark.at[:10], 10)}{why}", "bold")]
+    judged = {True: "completed", False: "not completed", None: format_name(mark.judge_status)}[mark.judged]
+    sure = "" if one.confidence is None else f", a chance of {round_down(one.confidence)}"
+    lines.append(Text(f"your word wins; the judge says: {judged}{sure}", "dim"))
+    if mark.turns and mark.turns != one.facts.get("turns"):
+        grown = f"it had {mark.turns} turns when you said so, and has {one.facts.get('turns')} now: look again"
+        lines.append(Text(grown, "yellow"))
+    return lines
 
 
 def format_intent_reasons(one: Session) -> str:

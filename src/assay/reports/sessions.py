@@ -17,7 +17,7 @@ from assay.reports.format import (
     shorten_paths,
 )
 from assay.reports.summary import explain_outcome
-from assay.types import LedgerLine, Session
+from assay.types import LedgerLine, Session, SessionMark
 
 WIDE, WIDER = 100, 120
 COLUMNS = {"began": 0, "session": 0, "project": WIDE, "intent": WIDE, "turns": 110, "grade": 110}
@@ -56,6 +56,33 @@ def render_sessions(listed: Sequence[Session], zone: tzinfo, width: int, length:
         }
         table.add_row(*(cells[name] for name in shown), render_outcome(one, width), render_title(one))
     return table
+
+
+def render_marks(listed: Sequence[Session], zone: tzinfo, width: int) -> Table:
+    """A table of sessions that a person gave a verdict on, beside what the judge says."""
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for name in ("said", "session", "you", "judge"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("what it was about, and why", overflow="ellipsis", no_wrap=True, ratio=1)
+    length = measure_session_ids(listed)
+    for one in listed:
+        if one.marked:
+            when = format_time(one.marked.at, zone)
+            table.add_row(
+                Text(when if width >= WIDE else drop_year(when)),
+                Text(sanitize_text(one.id[:length]), "cyan"),
+                Text(f"{one.marked.verdict}{' (audit)' if one.marked.sampled else ''}"),
+                Text(describe_judged(one.marked), "dim"),
+                Text.assemble(
+                    render_title(one), (f"\n{format_line(one.marked.why, 200)}" if one.marked.why else "", "dim")
+                ),
+            )
+    return table
+
+
+def describe_judged(mark: SessionMark) -> str:
+    """What the judge says of a session that a person gave a verdict on."""
+    return {True: "landed", False: "not", None: format_name(mark.judge_status)}[mark.judged]
 
 
 def drop_year(when: str) -> str:

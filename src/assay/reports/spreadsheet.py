@@ -36,8 +36,9 @@ def list_columns() -> list[str]:
     return [
         "id", "started_at", "ended_at", "agent", "project", "branch", "models", "streams", "language",
         "programming_language", "intent", "judge_status", "ungraded_reason", "goal_complete", "confidence", "evidence",
-        "crushed", "why", "advice", "grade", "failure_signals", "rework", "rework_by", "rework_share",
-        "rework_lines", "rework_gone", "rework_commit", "rework_detail", "files", "tokens", *FACTS, "title", "summary",
+        "crushed", "marked", "marked_why", "why", "advice", "grade", "failure_signals", "rework", "rework_by",
+        "rework_share", "rework_lines", "rework_gone", "rework_commit", "rework_detail", "files", "tokens", *FACTS,
+        "title", "summary",
     ]  # fmt: skip
 
 
@@ -48,6 +49,8 @@ def build_row(one: Session) -> dict[str, Any]:
     made = {
         "models": ", ".join(one.models),
         "streams": ", ".join(one.streams),
+        "marked": one.marked and one.marked.verdict,
+        "marked_why": one.marked and one.marked.why,
         "why": explain_outcome(one),
         "advice": advise_session(one),
         "failure_signals": ", ".join(signal["kind"] for signal in facts.get("failure_signals", [])),

@@ -45,12 +45,29 @@ HELD_BACK = {
     "inconclusive": "no conclusion",
     "unconfirmed": "unconfirmed",
     "incomplete": "goal missed",
+    "person": "you said so",
 }
-NOT_COUNTED = {"trivial": "trivial", "no_goal": "no goal", "opted_out": "opted out"}
+NOT_COUNTED = {
+    "trivial": "trivial",
+    "no_goal": "no goal",
+    "opted_out": "opted out",
+    "unclear": "unclear",
+    "in_progress": "still going on",
+    "excluded": "excluded by you",
+}
+SAID = {
+    "landed": "you: landed",
+    "not": "you: did not land",
+    "exclude": "you: does not count",
+    "unclear": "you: no telling",
+}
+"""A person's word, as it is told to them."""
 
 
 def explain_outcome(session: Session) -> str:
     """Why it crushed, did not, or does not count."""
+    if session.marked:
+        return SAID.get(session.marked.verdict, session.marked.verdict)
     if left_out := explain_exclusion(session):
         return NOT_COUNTED.get(left_out, left_out)
     if kind := find_obstacle(session):
@@ -147,7 +164,8 @@ def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
             why = explain_exclusion(one) or "no_goal"
             lost["goal"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif one.judge_status != "ok":
-            lost["judged"][format_line(explain_exclusion(one) or "ungraded", 60)] += 1
+            why = explain_exclusion(one) or "ungraded"
+            lost["judged"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif (kind := find_obstacle(one)) is not None:
             lost["crushed" if kind == "reworked" else "complete"][HELD_BACK.get(kind, format_name(kind))] += 1
     return lost

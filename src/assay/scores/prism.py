@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 from msgspec.structs import replace
 
-from assay.types import JudgeStatus, Row, Session
+from assay.types import JudgeStatus, Row, Session, VerdictKind
 
 Z = NormalDist().inv_cdf(0.975)
 
@@ -18,6 +18,10 @@ LADDER = (
     (60.0, "D"), (0.0, "F"),
 )  # fmt: skip
 """From which value on a score has which letter."""
+
+
+SAID: dict[VerdictKind, bool] = {"landed": True, "not": False}
+"""What a person's verdict says of a session that counts; with any other it does not."""
 
 
 class Score(Row, frozen=True):
@@ -59,7 +63,12 @@ def is_crushed(status: JudgeStatus, substance: bool, goal_complete: bool | None,
 
 
 def has_crushed(session: Session) -> bool | None:
-    """Whether a session crushed its goal by what is known of it now: rework may turn after it was judged."""
+    """Whether a session crushed its goal by what is known of it now: rework may turn after it was judged.
+
+    A person's word wins, over rework too.
+    """
+    if session.marked:
+        return SAID.get(session.marked.verdict)
     return is_crushed(session.judge_status, has_substance(session), session.goal_complete, find_rework_state(session))
 
 
@@ -69,11 +78,14 @@ def refresh_crushed(sessions: Iterable[Session]) -> list[Session]:
 
 
 def has_substance(session: Session) -> bool:
-    return session.facts["substance"] is True
+    """Whether there is enough of a session to judge; what a person judged has enough."""
+    return session.facts["substance"] is True or (session.marked is not None and session.marked.verdict in SAID)
 
 
 def find_rework_state(session: Session) -> str:
-    """What is known of a session's rework."""
+    """What is known of a session's rework; where a person had the word it decides nothing."""
+    if session.marked:
+        return "not_judged"
     found = session.facts.get("rework")
     return str(found["state"]) if found else "unknown"
 
@@ -143,7 +155,9 @@ def build_waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
 
 def has_goal(session: Session) -> bool:
     """A judge committed to an intent, whatever became of judging the outcome."""
-    return session.judge_status == "ok" or (session.judge_status == "ungraded" and session.intent is not None)
+    return session.judge_status in ("ok", "unclear") or (
+        session.judge_status == "ungraded" and session.intent is not None
+    )
 
 
 def count_exclusions(sessions: Iterable[Session]) -> dict[str, int]:
@@ -154,6 +168,8 @@ def count_exclusions(sessions: Iterable[Session]) -> dict[str, int]:
 
 def explain_exclusion(session: Session) -> str | None:
     """Why a session does not count; `None` for one that does."""
+    if session.judge_status == "excluded":
+        return "excluded"
     if not has_substance(session):
         return "trivial"
     if session.judge_status == "ungraded":

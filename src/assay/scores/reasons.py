@@ -35,6 +35,7 @@ REASONS = {
     "inconclusive": "it ended without a conclusion",
     "unconfirmed": "nobody confirmed it",
     "incomplete": "the judge saw the goal missed",
+    "person": "you said that it did not land",
 }
 
 REMEDIES = {
@@ -53,6 +54,7 @@ REMEDIES = {
     "unchanged": "Name the change and the file, and see it applied before you end.",
     "partial": "Go on until the list is worked off, or agree on the smaller goal and say that it is reached.",
     "reverted": "Say what the next attempt must do differently, and see that one through.",
+    "person": "Say in the session what is missing while it goes on, and stay until it is there.",
     "admitted": "Go on from what the agent could not do, or agree on a smaller goal and see that reached.",
 }
 """For the other reasons it is the intent's habit that helps."""
@@ -150,6 +152,8 @@ def find_obstacle(session: Session) -> str | None:
         return None
     if session.goal_complete:
         return "reworked"
+    if session.marked and session.marked.judged is not False:
+        return "person"
     signals = {signal["kind"] for signal in session.facts.get("failure_signals", ())}
     if failed := next((kind for kind in FAILURES if kind in signals), None):
         return failed

@@ -20,7 +20,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
-from assay.types import FileState, KnownFile, Part, PersonCorrection, Segment, StreamSummary
+from assay.types import AuditDraw, FileState, KnownFile, Part, PersonCorrection, PersonVerdict, Segment, StreamSummary
 
 StreamName = tuple[str, str]
 """Agent and id of a stream; also of a session, by the id of its first segment."""
@@ -270,6 +270,18 @@ class CorrectionStore(Protocol):
 
     def save_correction(self, correction: PersonCorrection, stream: StreamName | None = None) -> None:
         """Add a correction; the stream in which it splits a segment must be cut anew."""
+
+    def load_verdicts(self) -> list[PersonVerdict]:
+        """All verdicts, those that were taken back too: by their time, those of one second as they were saved."""
+
+    def save_verdicts(self, verdicts: Sequence[PersonVerdict]) -> None:
+        """Add verdicts to what was said before."""
+
+    def load_draw(self) -> AuditDraw | None:
+        """How sessions are drawn for audits, if any were."""
+
+    def save_draw(self, draw: AuditDraw) -> AuditDraw:
+        """Keep how sessions are drawn, and give what holds: a seed that is there stays, `wanted` is replaced."""
 
 
 class ReworkStore(Protocol):

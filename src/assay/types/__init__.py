@@ -38,6 +38,7 @@ from assay.types.events import (
     Usage,
 )
 from assay.types.session import (
+    AuditDraw,
     Boundary,
     BoundarySignal,
     Citation,
@@ -55,12 +56,15 @@ from assay.types.session import (
     LedgerLine,
     OutcomeJudgement,
     PersonCorrection,
+    PersonVerdict,
     Reason,
     ReworkResult,
     ReworkState,
     RubricJudgement,
     Segment,
     Session,
+    SessionMark,
+    VerdictKind,
 )
 from assay.types.transcripts import FileState, KnownFile, ReadPosition, StreamSummary
 from assay.types.turns import Part, Stream, Turn
@@ -68,6 +72,7 @@ from assay.types.value import CleanText, Fact, Row, Value, to_key
 
 __all__ = [
     "About",
+    "AuditDraw",
     "Boundary",
     "BoundarySignal",
     "Call",
@@ -99,6 +104,7 @@ __all__ = [
     "OutcomeJudgement",
     "Part",
     "PersonCorrection",
+    "PersonVerdict",
     "Prompt",
     "PromptKind",
     "Purpose",
@@ -113,6 +119,7 @@ __all__ = [
     "Run",
     "Segment",
     "Session",
+    "SessionMark",
     "SkippedLine",
     "Spend",
     "Stream",
@@ -120,5 +127,6 @@ __all__ = [
     "Turn",
     "Usage",
     "Value",
+    "VerdictKind",
     "to_key",
 ]

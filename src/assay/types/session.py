@@ -34,6 +34,13 @@ JudgeStatus = Literal[
 ]
 ReworkState = Literal["yes", "no", "open", "unknown", "not_judged"]
 CorrectionKind = Literal["split", "merge", "rename"]
+VerdictKind = Literal[
+    "landed",
+    "not",
+    "exclude",  # it shall not count
+    "unclear",  # looked at, and there is no telling
+    "none",  # what was said before is taken back
+]
 
 
 class Gap(Value, frozen=True):
@@ -193,6 +200,22 @@ class ReworkResult(Row, frozen=True):
     """Why it is so, where there is more to say."""
 
 
+class SessionMark(Row, frozen=True):
+    """A person's word on how a session ended, and what the judge had said of it."""
+
+    verdict: VerdictKind
+    why: str
+    at: str
+    sampled: bool
+    """The session was drawn at random for an audit, and answered."""
+    turns: int
+    """Turns it had then; 0 where that is not known."""
+    judged: bool | None
+    """What the judge says of the goal."""
+    judge_status: JudgeStatus
+    """What the judge's word on it is worth."""
+
+
 class Session(Row, frozen=True):
     """A session as it is scored, listed and shown: what DESIGN calls "what machines read"."""
 
@@ -232,6 +255,8 @@ class Session(Row, frozen=True):
     fallback: str | None = None
     """Why another judge than the one that was asked for had to do."""
     tenant: str | None = None
+    marked: SessionMark | None = None
+    """What a person said of it: `judge_status`, `goal_complete` and `crushed` are theirs, all else is the judge's."""
 
 
 class PersonCorrection(Value, frozen=True):
@@ -246,3 +271,27 @@ class PersonCorrection(Value, frozen=True):
     """For a merge: id of a turn of the session it goes on."""
     title: str = ""
     at: str = ""
+
+
+class PersonVerdict(Value, frozen=True):
+    """A person's word on how a session ended; it wins over every judge, and over rework.
+
+    `turn` is the id of the turn it is about, the session's first: it goes with that turn wherever sessions are cut.
+    """
+
+    turn: str
+    verdict: VerdictKind
+    why: str = ""
+    at: str = ""
+    """ISO 8601, in UTC, to the second: of several that hold, the last one wins."""
+    is_sampled: bool = False
+    """An answer to an audit, of a session that was drawn at random; else a mark."""
+    turns: int = 0
+    """Turns the session had then."""
+
+
+class AuditDraw(Value, frozen=True):
+    """How sessions are drawn for audits: a seed, which never changes, and how many were asked for last."""
+
+    seed: str
+    wanted: int = 0

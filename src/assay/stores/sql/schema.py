@@ -2,7 +2,8 @@
 
 `files` are scan states, `turns` and `keys` what was read, `streams` the rollup that is listed:
 it is brought up to date with every change, so that nobody reads turns to show a list.
-`cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` can not.
+`cuts`, `segments` and `joined` are what was made of the turns and can be made again; `corrections` and `verdicts`
+can not.
 `rework` is what became of sessions' lines, and what was last told of it.
 `answers`, `calls` and `batches` are what models said, what that cost, and what is still being answered.
 `written` are the scores that were seen at somebody else's, so that they are not sent there again.
@@ -164,6 +165,19 @@ corrections = Table(
 )
 """What people said of sessions, in order; rows are only ever added."""
 
+verdicts = Table(
+    "verdicts",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("turn", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("is_sampled", Boolean, nullable=False),
+    Column("turns", Integer, nullable=False),
+)
+"""What people said of how sessions ended, by mark and in audits; rows are only ever added."""
+
 rework = Table(
     "rework",
     TABLES,
@@ -228,7 +242,7 @@ remembered = Table(
     Column("name", Text, primary_key=True),
     Column("value", LargeBinary, nullable=False),
 )
-"""How the last report was made, so that what is shown of a session is what that report said."""
+"""How the last report was made, so that what is shown of a session is what that report said; how audits draw."""
 
 written = Table(
     "written",

@@ -1,6 +1,6 @@
 """How streams are cut, what was judged of sessions and corrected by people, and what became of their lines, in SQL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from sqlalchemy import Connection, and_, delete, insert, select, update
@@ -8,14 +8,26 @@ from sqlalchemy import Connection, and_, delete, insert, select, update
 from assay.sessions.links import rank_segment
 from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles, StreamName
 from assay.stores.sql.database import Database, add_many, split_values
-from assay.stores.sql.schema import corrections, cuts, generation, joined, remembered, rework, segments, streams
+from assay.stores.sql.schema import (
+    corrections,
+    cuts,
+    generation,
+    joined,
+    remembered,
+    rework,
+    segments,
+    streams,
+    verdicts,
+)
 from assay.stores.sql.selection import match_names, match_streams
 from assay.stores.sql.stream_settling import COUNT_UP, DROP_CUT, FILES, NAME, group_files
-from assay.types import PersonCorrection, Segment
+from assay.types import AuditDraw, PersonCorrection, PersonVerdict, Segment
 
 PACK = msgspec.msgpack.Encoder().encode
 SEGMENT = msgspec.msgpack.Decoder(Segment).decode
-REPORT = "report"
+DRAW = msgspec.json.Decoder(AuditDraw).decode
+REPORT, AUDIT = "report", "audit"
+"""What is remembered, by name."""
 ID_BYTES = 6
 
 OF = (segments.c.agent, segments.c.stream)
@@ -110,13 +122,11 @@ class SqlSessions:
 
     def save_last_report(self, how: bytes) -> None:
         with self.database.writing() as connection:
-            connection.execute(delete(remembered))
-            connection.execute(insert(remembered).values(name=REPORT, value=how))
+            replace_remembered(connection, REPORT, how)
 
     def load_last_report(self) -> bytes:
         with self.database.reading() as connection:
-            found: bytes | None = connection.execute(select(remembered.c.value)).scalar()
-        return found or b""
+            return load_remembered(connection, REPORT)
 
 
 class SqlCorrections:
@@ -143,6 +153,27 @@ class SqlCorrections:
                     .values(generation=select(generation.c.n).scalar_subquery())
                 )
                 connection.execute(DROP_CUT, {"its_agent": stream[0], "its_id": stream[1]})
+
+    def load_verdicts(self) -> list[PersonVerdict]:
+        with self.database.reading() as connection:
+            return list(list_verdicts(connection))
+
+    def save_verdicts(self, said: Sequence[PersonVerdict]) -> None:
+        with self.database.writing() as connection:
+            for one in said:
+                connection.execute(insert(verdicts).values(msgspec.structs.asdict(one)))
+
+    def load_draw(self) -> AuditDraw | None:
+        with self.database.reading() as connection:
+            found = load_remembered(connection, AUDIT)
+        return DRAW(found) if found else None
+
+    def save_draw(self, draw: AuditDraw) -> AuditDraw:
+        with self.database.writing() as connection:
+            found = load_remembered(connection, AUDIT)
+            kept = msgspec.structs.replace(draw, seed=DRAW(found).seed) if found else draw
+            replace_remembered(connection, AUDIT, msgspec.json.encode(kept))
+        return kept
 
 
 class SqlRework:
@@ -175,6 +206,26 @@ class SqlRework:
                 connection.execute(delete(rework).where(match_names(some, rework.c.agent, rework.c.id)))
             rows = [(*one.name, one.input, one.seen, one.final_at, one.found, one.is_told) for one in fates]
             add_many(connection, rework, rows)
+
+
+def list_verdicts(connection: Connection) -> Iterator[PersonVerdict]:
+    """All verdicts, by their time."""
+    for row in connection.execute(select(verdicts).order_by(verdicts.c.at, verdicts.c.id)):
+        yield PersonVerdict(
+            turn=row.turn, verdict=row.verdict, why=row.why, at=row.at, is_sampled=row.is_sampled, turns=row.turns
+        )
+
+
+def load_remembered(connection: Connection, name: str) -> bytes:
+    """What is remembered under a name; empty where there is nothing."""
+    found: bytes | None = connection.execute(select(remembered.c.value).where(remembered.c.name == name)).scalar()
+    return found or b""
+
+
+def replace_remembered(connection: Connection, name: str, value: bytes) -> None:
+    """Remember a value in place of what stood under its name."""
+    connection.execute(delete(remembered).where(remembered.c.name == name))
+    connection.execute(insert(remembered).values(name=name, value=value))
 
 
 def is_reusing(cut: CutStream) -> bool:
