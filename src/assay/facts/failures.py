@@ -14,7 +14,7 @@ from assay.sessions.endings import Ending, find_ending
 from assay.sessions.text import take_beginning
 from assay.types import Call, Fact, Failure, Turn
 
-VERSION = 2
+VERSION = 3
 
 FINAL_TURNS = 3
 LOOP = 3
@@ -54,7 +54,7 @@ def fact(turns: Sequence[Turn]) -> Failures:
     asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.kind != "shell"]
     first = asked[-FINAL_TURNS][0] if len(asked) >= FINAL_TURNS else 1
     # What the first prompt of all complains of was there before.
-    said = [(n, speech.parse_utterance(prompt.text)) for n, prompt in asked[1:][-FINAL_TURNS:]]
+    said = [(n, speech.parse_own_words(prompt)) for n, prompt in asked[1:][-FINAL_TURNS:]]
     end = find_ending(turns)
     found = [
         *find_unresolved_error(turns, first, end),
@@ -169,7 +169,7 @@ def is_accepted(turns: Sequence[Turn]) -> bool:
     """The person says that it is fine, or wants it committed or pushed."""
     for turn in turns:
         if turn.prompt:
-            said = speech.parse_utterance(turn.prompt.text)
+            said = speech.parse_own_words(turn.prompt)
             if is_pleased(said) or ("chores" in said.heard and not said.first(*COMPLAINTS)):
                 return True
     return False

@@ -86,7 +86,7 @@ def read_timeline(turns: Sequence[Turn]) -> Timeline:
 
 def read_turn(number: int, turn: Turn) -> TurnReading:
     prompt = turn.prompt
-    said = speech.parse_utterance(prompt.text if prompt else "")
+    said = speech.parse_own_words(prompt)
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     is_chore = "chores" in said.heard and said.words <= 14
     is_late = number > 1

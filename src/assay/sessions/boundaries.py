@@ -12,7 +12,7 @@ from assay.config import Boundaries
 from assay.sessions import speech, written_lines
 from assay.sessions.calls import has_committed, is_mutating, list_made_edits, list_shell_paths, list_written_files
 from assay.sessions.paths import find_named_file, format_paths, make_absolute
-from assay.types import Boundary, Call, Gap, LedgerLine, Segment, Stream, Turn, Value
+from assay.types import Boundary, Call, Gap, LedgerLine, Prompt, Segment, Stream, Turn, Value
 
 COMMIT_FLOOR = 0.25
 """Below this probability of a new goal, a commit does not close the session."""
@@ -204,7 +204,7 @@ def find_clears(turns: Sequence[Turn]) -> dict[int, str]:
 
 def explain_continuation(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | None) -> str:
     """Why a turn after a commit of these files goes on with the same work, or nothing."""
-    if turn.prompt and is_follow_up(turn.prompt.text):
+    if turn.prompt and is_follow_up(turn.prompt):
         return "the next prompt follows up on it"
     if name := find_touched_file(files, turn, cwd):
         return f"the next turn is about {name} again"
@@ -215,9 +215,9 @@ def explain_continuation(files: Sequence[str], turn: Turn, cwd: str, gap: Gap | 
     return ""
 
 
-def is_follow_up(text: str) -> bool:
+def is_follow_up(prompt: Prompt) -> bool:
     """Whether a prompt only asks to hand work in, answers, or finds fault with what was done."""
-    said = speech.parse_utterance(text)
+    said = speech.parse_own_words(prompt)
     if said.words <= LONGEST_CHORE and "chores" in said.heard:
         return True
     return bool(said.first("complains", "frustrated")) or (

@@ -68,7 +68,7 @@ def is_goodbye(turn: Turn) -> bool:
     """Whether a turn is only thanks or agreement that nobody answered: nothing is left to do."""
     if turn.prompt is None or find_ending_kind(turn) != "unanswered":
         return False
-    said = speech.parse_utterance(turn.prompt.text)
+    said = speech.parse_own_words(turn.prompt)
     return said.words <= 8 and bool(said.first("accepts")) and not said.first("complains", "frustrated", "chores")
 
 

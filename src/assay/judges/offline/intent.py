@@ -35,6 +35,8 @@ PLAN_DOCUMENT = re.compile(
     re.IGNORECASE,
 )
 SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
+ON_PAPER = frozenset({"plan_document", "planned_on_paper", "only_documents", "plan_mode", "plan_never_built"})
+"""What was written of a plan; it tells one thing, however often it is told."""
 CHANGES = ("bug_fix", "feature", "refactor", "small_change")
 PLANNING = ("asks.plan", "about.plan")
 REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
@@ -45,6 +47,12 @@ NEGATION = re.compile(
     r"|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b",
     re.IGNORECASE,
 )
+NEXT_STEP = re.compile(
+    r"(?:[,;，、]|\b(?:and|then|und|dann|et|puis|ensuite|y|luego|después|e|poi|depois|и|затем|потом))"
+    r"(?:\s+(?:then|please|dann|bitte|también|também|anche|aussi|also))?\s*\Z",
+    re.IGNORECASE,
+)
+LOOKING = ("question", "investigation", "review")
 NAME_WORD = re.compile(r"[A-Za-z]+")
 HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
 COMMIT_MESSAGE = re.compile(
@@ -63,6 +71,7 @@ class PhrasePlaces(Struct, frozen=True):
 
 class PhraseWeights(Struct, frozen=True):
     prompts: list[float]
+    argument: float
     first: float
     later: float
     intents: dict[Intent, PhrasePlaces]
@@ -75,6 +84,7 @@ class ReplyWeights(Struct, frozen=True):
 
 
 class NameWeights(Struct, frozen=True):
+    command: float
     commit: float
     pull_request: float
     branch: float
@@ -88,6 +98,7 @@ class RubricWeights(Struct, frozen=True):
     replies: ReplyWeights
     signs: dict[str, dict[Intent, float]]
     names: NameWeights
+    most_on_paper: float
 
 
 class IntentEvidence(Struct, frozen=True):
@@ -111,9 +122,12 @@ def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
         *from_names(turns, weights),
     ]
     total = dict.fromkeys(INTENTS, 0.0)
+    on_paper = 0.0
     for piece in pieces:
         for intent, value in piece.adds.items():
             total[intent] += value
+        on_paper += max(0.0, piece.adds.get("plan", 0.0)) if piece.kind in ON_PAPER else 0.0
+    total["plan"] -= max(0.0, on_paper - weights.most_on_paper)
     best = max(INTENTS, key=lambda intent: (total[intent], -INTENTS.index(intent)))
     reasons = [
         Reason(kind=piece.kind, turn=piece.turn, quote=piece.quote, weight=round(piece.adds[best], 3))
@@ -131,7 +145,7 @@ def has_goal(turns: Sequence[Turn]) -> bool:
 
 
 def is_small_talk(prompt: Prompt) -> bool:
-    said = speech.parse_utterance(prompt.text)
+    said = speech.parse_request(prompt)
     return (
         prompt.kind == "typed"
         and not prompt.text.startswith("/")
@@ -146,7 +160,7 @@ def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
     asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt]
     kept: list[tuple[int, Prompt]] = []
     for n, prompt in asked:
-        said = speech.parse_utterance(prompt.text)
+        said = speech.parse_own_words(prompt)
         is_chore = said.words <= 10 and "chores" in said.heard
         is_echo = bool(kept) and (prompt.kind in ("rejection", "queued") or bool(said.first("complains")))
         if is_small_talk(prompt) or prompt.kind == "shell" or (is_chore and len(asked) > 1) or is_echo:
@@ -169,16 +183,15 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
     """What the person asked for, in words and form."""
     for place, (n, prompt) in enumerate(select_requests(turns)):
         share = weights.phrases.prompts[place]
+        called = [*weigh_name("command_name", n, speech.name_template(prompt), weights.names.command * share, weights)]
+        yield from called
+        share *= weights.phrases.argument if called else 1.0
         text = pick_headline(prompt)
         said = speech.parse_utterance(text)
         yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
                 yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
-        if prompt.kind == "command" or prompt.text.startswith("/"):
-            yield from weigh_name(
-                "command_name", n, text.split(None, 1)[0] if text.split() else "", 1.5 * share, weights
-            )
         signs = {
             "pasted_error": PASTED_ERROR.search(prompt.text[:8_000]),
             "asks_question": find_question(said),
@@ -206,7 +219,7 @@ def pick_headline(prompt: Prompt) -> str:
     """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
     if prompt.kind == "plan":
         return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
-    own = speech.find_own_words(prompt.text)
+    own = speech.parse_request(prompt).text
     return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
 
 
@@ -218,8 +231,7 @@ def weigh_phrases(
     heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
     if not heard:
         return
-    first = min(one.start for one, _ in heard)
-    at_first = [intent for one, intent in heard if one.start == first]
+    at_first = find_lead(said, heard)
     for intent in INTENTS:
         mine = sorted(
             (one for one, whose in heard if whose == intent),
@@ -236,6 +248,28 @@ def weigh_phrases(
         if intent in at_first:
             value += rules.first / len(at_first)
         yield IntentEvidence("asked_for", n, mine[0].phrase, {intent: value * share})
+
+
+def find_lead(said: speech.Utterance, heard: Sequence[tuple[speech.HeardPhrase, Intent]]) -> list[Intent]:
+    """What the request is in the first sentence that asks: its first verb; behind "and" or "then", or where verbs
+    come last, its last one: "read the notes, then fix it"."""
+    opening = [(one, intent) for one, intent in heard if is_opening(said, one)]
+    if not opening:
+        return []
+    sentence = min(one.sentence for one, _ in opening)
+    here = [(one, intent) for one, intent in heard if one.sentence == sentence]
+    lead = min(one.start for one, _ in opening if one.sentence == sentence)
+    is_reading = all(intent in LOOKING for one, intent in here if one.start == lead)
+    if said.is_unspaced:
+        lead = max(one.start for one, _ in here)
+    elif is_reading:
+        lead = max([lead, *(one.start for one, intent in here if intent in REQUESTS and is_next_step(said, one))])
+    return [intent for one, intent in here if one.start == lead]
+
+
+def is_next_step(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
+    """Whether "and", "then" or a comma stands right before a phrase."""
+    return bool(NEXT_STEP.search(said.source, max(0, heard.start - 24), heard.start))
 
 
 def is_opening(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
@@ -275,7 +309,7 @@ def from_work(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentE
 
 def was_dropped(turns: Sequence[Turn]) -> bool:
     """The person let go of it in the last prompt."""
-    said = speech.parse_utterance(turns[-1].prompt.text) if turns and turns[-1].prompt else None
+    said = speech.parse_own_words(turns[-1].prompt) if turns and turns[-1].prompt else None
     return said is not None and any(heard.word <= OPENING for heard in said.heard.get("drops", ()))
 
 
@@ -299,7 +333,7 @@ def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str
     is_told = prompts[0].kind == "typed" and not has_change_request(said) and not said.first("wants", "adds")
     if is_told and sum(edit.added + edit.removed for edit in edits) < LARGE_LINES and not QUESTION.search(said.text):
         yield "tells_a_problem"
-    later = [speech.parse_utterance(turn.prompt.text) for turn in turns[1:] if turn.prompt]
+    later = [speech.parse_own_words(turn.prompt) for turn in turns[1:] if turn.prompt]
     if any(one.first("complains", "frustrated") for one in later):
         yield "complained_later"
     if all(DOCUMENT.search(edit.path) for edit in edits) and any(kind in said.heard for kind in PLANNING):

@@ -18,7 +18,7 @@ ENOUGH = 0.15
 def language(turns: Sequence[Turn]) -> LanguageJudgement:
     """ISO 639-1 code of the person's language, `None` where too little was said; the language of most lines."""
     said = [
-        speech.find_own_words(turn.prompt.text)
+        speech.parse_own_words(turn.prompt).text
         for turn in turns
         if turn.prompt and turn.prompt.kind not in ("plan", "shell")
     ]

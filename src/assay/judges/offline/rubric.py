@@ -52,8 +52,8 @@ def judge_checks(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> dict[str, 
     """The seven checks, on all that the person said."""
     first = prompts[0] if prompts else None
     text = first.text[:4_000] if first else ""
-    said = speech.parse_utterance(text)
-    spoken = [speech.parse_utterance(turn.prompt.text) for turn in turns if turn.prompt]
+    said = speech.parse_request(first)
+    spoken = [speech.parse_own_words(turn.prompt) for turn in turns if turn.prompt]
     asks = any(kind.startswith("asks.") for kind in said.heard) or bool(QUESTION.search(said.text[-200:]))
     is_concrete = bool(CONCRETE.search(text) or REFERENCE.search(text)) or bool(first and first.images)
     is_plan = bool(first) and first is not None and first.kind == "plan"

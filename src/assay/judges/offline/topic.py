@@ -81,6 +81,9 @@ class TopicView(Struct, frozen=True):
     turn: Turn
     terms: Terms
     said: speech.Utterance
+    """What the prompt asks for."""
+    own: speech.Utterance
+    """What of it the person typed."""
     content: frozenset[str]
     """Words of the prompt that carry content."""
     touched: Paths
@@ -99,15 +102,16 @@ class TopicView(Struct, frozen=True):
 def build_topic_view(turn: Turn) -> TopicView:
     prompt = turn.prompt
     text = prompt.text if prompt else ""
-    said = speech.parse_utterance(text)
+    said = speech.parse_request(prompt)
     content = find_content_words(said)
     last = turn.replies[-1].text if turn.replies else ""
     ending = speech.parse_utterance(last[-300:])
     named = frozenset(REFERENCE.findall(text[:3_000]))
     return TopicView(
         turn=turn,
-        terms=weigh_terms(turn),
+        terms=weigh_terms(turn, said),
         said=said,
+        own=speech.parse_own_words(prompt),
         content=content,
         touched=frozenset(path for call in turn.calls for path in list_files(call)),
         edited=frozenset(path for call in turn.calls if is_mutating(call) for path in list_written(call)),
@@ -248,7 +252,7 @@ def find_topic_signs(views: list[TopicView], n: int, past: GapContext) -> dict[s
 def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
     """How the person says it, and how the turn before ended."""
     here, last = views[n], views[n - 1]
-    said, text = here.said, here.turn.prompt.text if here.turn.prompt else ""
+    said, own, text = here.said, here.own, here.turn.prompt.text if here.turn.prompt else ""
     before = last.turn.prompt.text if last.turn.prompt else ""
     opens, says_new = has_opening_request(said), has_early(said, "new_topic", SHORT)
     is_question = bool(QUESTION.search(said.text[-200:]))
@@ -258,15 +262,15 @@ def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
         "opens": float(opens),
         "bare": float(here.is_bare),
         "chore": float("chores" in said.heard and said.words <= SHORT),
-        "accepted": float("accepts" in said.heard and not (opens and says_new) and (not opens or said.words <= SHORT)),
-        "lets_go": float(has_early(said, "drops", SHORT) and not says_new),
+        "accepted": float("accepts" in own.heard and not (opens and says_new) and (not opens or said.words <= SHORT)),
+        "lets_go": float(has_early(own, "drops", SHORT) and not says_new),
         "closed": float(
-            opens and ("chores" in last.said.heard or "accepts" in last.said.heard) and last.said.words <= SHORT
+            opens and ("chores" in last.own.heard or "accepts" in last.own.heard) and last.own.words <= SHORT
         ),
         "short": float(said.words <= SHORT - OPENING and not opens),
         "numbered": float(bool(NUMBERED.match(text))),
         "pasted": float(len(text) > 200 and len(said.text) < len(text) / 2),
-        "complains": float(bool(said.first("complains", "frustrated"))),
+        "complains": float(bool(own.first("complains", "frustrated"))),
         "statement": float(not opens and not is_question and said.words > TINY),
         "points_back": float(has_early(said, "goes_on", 0)),
         "adds": float(has_early(said, "adds", TINY)),
@@ -344,11 +348,10 @@ def list_files(call: Call) -> set[str]:
     return named | {call.target} if call.kind in ("read", "edit") and call.target else named
 
 
-def weigh_terms(turn: Turn) -> Terms:
-    """The turn's words, weighted."""
+def weigh_terms(turn: Turn, said: speech.Utterance) -> Terms:
+    """The words of a turn that says this, weighted."""
     found: Counter[str] = Counter()
-    if turn.prompt:
-        found.update(split_words(turn.prompt.text[:LONGEST_PROMPT]))
+    found.update(split_words(said.text[:LONGEST_PROMPT]))
     if turn.replies:
         found.update(split_words(turn.replies[-1].text[:LONGEST_REPLY]))
     weighted: Terms = dict(found)
@@ -357,8 +360,8 @@ def weigh_terms(turn: Turn) -> Terms:
         for term in (f"/{name}", *split_words(name)):
             weighted[term] = weighted.get(term, 0) + FILE_WEIGHT
     for call in turn.calls:
-        said = call.command[:LONGEST_COMMAND] or (call.target[:LONGEST_TARGET] if call.kind == "search" else "")
-        for term in set(split_words(said)):
+        told = call.command[:LONGEST_COMMAND] or (call.target[:LONGEST_TARGET] if call.kind == "search" else "")
+        for term in set(split_words(told)):
             weighted[term] = weighted.get(term, 0) + COMMAND_WEIGHT
     return weighted
 

@@ -8,12 +8,15 @@ from math import ceil
 
 from msgspec import Struct
 
+from assay.sessions.speech.ownership import Owner, Piece, split_pasted, split_prompt
 from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes
 from assay.sessions.text import take_beginning, take_ending
+from assay.types import Prompt
 
 LONGEST_GAP = 3
-NEGATABLE = frozenset({"accepts", "agent.done", "agent.concludes"})
+NEGATABLE = tuple("accepts complains frustrated chores drops asks. about. agent.done agent.concludes".split())
 SENTENCE_ENDS = frozenset("?？!！.。\n")
+QUESTION_MARKS = frozenset("?？")
 HALF = 0.5
 FIRST_UNSPACED = "\u3005"
 LONGEST_QUOTE = 200
@@ -21,32 +24,11 @@ ENDS = 6_000
 """A text is read this far; more is pasted, not said."""
 LEFT_OUT = "\0"
 """Stands in for each character of what was pasted."""
+OWN: frozenset[Owner] = frozenset({"typed"})
+BESIDE: frozenset[Owner] = frozenset({"template", "pasted"})
+FEW_WORDS = 4
 EDGES = f" \t\r\n{LEFT_OUT}"
 
-FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-TAGGED = re.compile(r"<([a-zA-Z][\w-]{0,40})\b[^<>]{0,200}>[^<]{80,}</\1>|</?[a-zA-Z][\w-]{0,40}\b[^<>]{0,200}/?>")
-PASTED_LINE = re.compile(
-    r"""^\s*(?:
-        >                                    # a quote
-      | [+\-]{3}\s | @@\s | diff\s--git      # a diff
-      | (?:\d{4}-\d\d-\d\d[T\s]|\[?\d\d:\d\d:\d\d)   # a log
-      | at\s+[\w$.<>]+\s?\( | File\s"        # a stack trace
-      | (?:\w+\.)*\w*(?:Error|Exception|Warning)(?::|\s*$|\s+at\s)   # what was raised
-      | (?:error|warning|info|debug|fatal)\s?[:\[] | (?:FAIL|PASS)\b[:\s] | (?:---|===)\s | ok\s{2,}\S
-      | \$\s\S+ | \w+@[\w.-]+[:\s~%$]   # a shell
-      | [|│┃╭╰├└─━═⏺⎿●✓✗✘]                   # what a terminal drew
-    )""",
-    re.VERBOSE,
-)
-CODE_LINE = re.compile(
-    r"""^(?:
-        [{}()\[\];,]+ | .*[;{}]
-      | (?:def|class|func|fn|if|for)\b.*[:(] | (?:def|func|fn)\s\w+\(.* | (?:if|for)\s?\(.*
-      | (?:const|let|var)\s[^=]*=.* | import\s.*\sfrom\s['"].* | from\s[\w.]+\simport\s.* | return\b.*\w\(.*
-    )$""",
-    re.VERBOSE,
-)
-"""Sentences begin with "if", "for", "let", "from" and "return" too."""
 KANA = re.compile("[\u3040-\u30ff]")
 PAUSE = re.compile("[,;:，；：、]")
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
@@ -109,24 +91,29 @@ def find_own_words(text: str) -> str:
     return mask_pasted(text).replace(LEFT_OUT, "").strip()
 
 
-@lru_cache(4096)
 def mask_pasted(text: str) -> str:
     """The text with all that was pasted left out, and everything else in its place."""
-    text = FENCED.sub(lambda match: blank_out("\n", match[0]), text[:ENDS])
-    for pasted in (TAGGED, URL):
-        text = pasted.sub(lambda match: blank_out(" ", match[0]), text)
-    text = "".join(blank_out("", line) if is_pasted(line) else line for line in text.splitlines(keepends=True))
+    return mask_pieces(split_pasted(text[:ENDS]), OWN)
+
+
+@lru_cache(4096)
+def mask_pieces(pieces: tuple[Piece, ...], owners: frozenset[Owner]) -> str:
+    """The pieces of some owners, all else left out, in its place; addresses too."""
+    parts: list[str] = []
+    before = "\n"
+    for piece in pieces:
+        parts.append(piece.text if piece.owner in owners else blank_out(piece.text, before))
+        before = piece.text[-1]
+    text = URL.sub(lambda match: f" {LEFT_OUT * (len(match[0]) - 1)}", "".join(parts))
     lead = len(text) - len(text.lstrip(EDGES))
     return LEFT_OUT * lead + text.strip(EDGES)
 
 
-def blank_out(first: str, pasted: str) -> str:
-    return first + LEFT_OUT * (len(pasted) - len(first))
-
-
-def is_pasted(line: str) -> bool:
-    line = line.replace(LEFT_OUT, "").rstrip("\r\n")
-    return bool(PASTED_LINE.match(line) or CODE_LINE.match(line.strip()))
+def blank_out(text: str, before: str) -> str:
+    """As many characters that say nothing; sentences and words around them stay apart."""
+    apart = "" if before == "\n" else " "
+    first = "\n" if text.startswith(("```", "~~~")) else apart
+    return first + LEFT_OUT * (len(text) - len(first))
 
 
 def fold_text(text: str) -> tuple[str, Sequence[int]]:
@@ -137,11 +124,43 @@ def fold_text(text: str) -> tuple[str, Sequence[int]]:
     return folded, [n for n, character in enumerate(text) for _ in character.casefold()]
 
 
-@lru_cache(4096)
 def parse_utterance(text: str) -> Utterance:
-    """Every phrase in the text's own words."""
-    own = find_own_words(text)
-    left = mask_pasted(text)
+    """Every phrase in the own words of a text that is no prompt."""
+    return parse_masked(text, mask_pasted(text))
+
+
+def parse_own_words(prompt: Prompt | None) -> Utterance:
+    """Every phrase in what a person typed: nothing that was pasted, or that a template or the client wrote."""
+    if prompt is None:
+        return parse_masked("", "")
+    return parse_masked(prompt.text, mask_pieces(split_prompt(prompt), OWN))
+
+
+def parse_request(prompt: Prompt | None) -> Utterance:
+    """Every phrase in what a prompt asks for: the person's words, else a template's, else what was pasted."""
+    if prompt is None:
+        return parse_masked("", "")
+    return parse_masked(prompt.text, mask_pieces(split_prompt(prompt), pick_askers(prompt)))
+
+
+def pick_askers(prompt: Prompt) -> frozenset[Owner]:
+    """Whose words say what a prompt is for: the person's where they ask for anything, and what stands beside them."""
+    own = parse_own_words(prompt)
+    is_asking = own.words >= FEW_WORDS or own.text.endswith(("?", "？")) or any(map(is_request, own.heard))
+    there = {piece.owner for piece in split_prompt(prompt)}
+    if is_asking or not there & BESIDE:
+        return OWN
+    return OWN | ({"template"} if "template" in there else {"pasted"})
+
+
+def is_request(kind: str) -> bool:
+    return kind.startswith("asks.") or kind in ("chores", "agrees", "accepts", "complains")
+
+
+@lru_cache(4096)
+def parse_masked(text: str, left: str) -> Utterance:
+    """Every phrase in what is left of a text."""
+    own = left.replace(LEFT_OUT, "").strip()
     folded, at = fold_text(left)
     spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
@@ -149,6 +168,7 @@ def parse_utterance(text: str) -> Utterance:
     places = list(accumulate(sizes, initial=0.0))
     other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
     unspaced = sizes.count(HALF)
+    questions = list_questions(words)
     heard: dict[str, list[HeardPhrase]] = {}
     denied: list[tuple[int, int]] = []
     opening, sentence = 0.0, 0
@@ -161,7 +181,7 @@ def parse_utterance(text: str) -> Utterance:
         for kind, end in find_kinds(nodes, words, n):
             if kind == "not":
                 denied.append((n, end))
-            elif not (kind in NEGATABLE and is_denied(left, spans, n, denied)):
+            elif not (is_negatable(kind, questions[sentence]) and is_denied(left, spans, n, denied)):
                 start = spans[n][1]
                 heard.setdefault(kind, []).append(
                     HeardPhrase(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
@@ -173,6 +193,16 @@ def parse_utterance(text: str) -> Utterance:
         is_unspaced=unspaced > len(words) / 3,
         heard={kind: tuple(all_of) for kind, all_of in heard.items()},
     )
+
+
+def list_questions(words: Sequence[str]) -> list[bool]:
+    """For each sentence whether it ends with a question mark."""
+    return [*(word in QUESTION_MARKS for word in words if word in SENTENCE_ENDS), False]
+
+
+def is_negatable(kind: str, is_question: bool) -> bool:
+    """Whether a denial before a phrase takes it back: "couldn't you add it?" asks for it all the same."""
+    return kind.startswith(NEGATABLE) and not (is_question and kind.startswith("asks."))
 
 
 def is_denied(text: str, spans: list[Span], n: int, denied: list[tuple[int, int]]) -> bool:
