@@ -5,8 +5,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from assay.reports.json import SessionDetail, SessionsView, StreamDetail, StreamsView
+from assay.scores.audit import AuditTally
 from assay.scores.breakdown import Window
+from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
+from assay.scores.prediction import Predicted
 from assay.scores.prism import Score, Waterfall
 from assay.scores.reasons import Obstacle
 from assay.scores.report import JudgeInfo, Report, Skips
@@ -16,7 +19,8 @@ from tests.tables import each_row
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
-    Report, Score, Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session,
+    Report, Score, Corrected, Predicted, AuditTally,
+    Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session,
     LedgerLine, Reason, SessionMark, SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 

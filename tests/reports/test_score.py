@@ -8,6 +8,7 @@ from rich.console import Console
 
 from assay.reports.score import render_bar, render_score
 from assay.scores.breakdown import Window
+from assay.scores.correction import Corrected
 from assay.scores.prism import score_sessions
 from assay.scores.report import Report, Skips
 from assay.types import Session
@@ -27,9 +28,18 @@ def lines(text: str) -> list[str]:
 
 
 def test_the_headline_has_number_letter_interval_counts_and_judge():
-    first, scale, judge = lines(seen(report_of(some_sessions())))[:3]
-    assert first == "PRISM Score 43 (F) · 95 % interval 16–75 · 3 of 7 counted sessions crushed"
-    assert scale == f"0 {'─' * 7}{'━' * 14}●{'━' * 16}{'─' * 12} 100"
+    found = report_of(some_sessions())
+    first, scale, truth, letter, judge = lines(seen(found, 200))[:5]
+    assert (known := found.score.predicted)
+    assert first == "PRISM Score 43 · 3 of 7 counted sessions crushed"
+    assert [scale.find("━") - 2, scale.rfind("━") - 2, scale.find("●") - 2] == [
+        int(known.low / 2), int(known.high / 2), 21
+    ]  # fmt: skip
+    assert truth == (
+        f"The true share lies between {round(known.low)} and {round(known.high)}, likeliest {round(known.value)}: "
+        f"so far off was this judge on {known.repositories} repositories of other people ({known.goals} goals)."
+    )
+    assert letter == f"No letter: {found.no_grade}; `assay audit 40` measures it by your own word."
     assert judge == "judged by the offline judge, uncalibrated"
 
 
@@ -49,7 +59,7 @@ def test_nothing_that_counts_is_no_score_and_never_zero(sessions: list[Session],
 
 
 def test_the_waterfall_says_what_is_left_and_why_the_rest_is_not():
-    drawn = lines(seen(report_of(some_sessions(), streams=4)))[4:10]
+    drawn = lines(seen(report_of(some_sessions(), streams=4), 200))[6:12]
     assert [line.split("█")[0].split() for line in drawn] == [
         ["sessions", "10"], ["of", "substance", "9"], ["with", "a", "goal", "8"], ["judged", "7"], ["completed", "4"],
         ["crushed", "3"],
@@ -99,8 +109,22 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, more: str):
 
 
 def test_the_number_never_contradicts_its_letter():
-    found = report_of([session_of() for _ in range(8)] + [missed() for _ in range(3)])
-    assert seen(found).startswith("PRISM Score 72.7 (C-)")
+    found = report_of([session_of() for _ in range(9)] + [missed()])
+    known = Corrected(value=89.7, low=80.2, high=89.98, audited=80, judge_weight=0.5)
+    graded = replace(found, score=replace(found.score, corrected=known), grade="B", no_grade=None)
+    assert seen(graded, 200).startswith(
+        "PRISM Score 89.7 (B) · corrected by your audit of 80, 95 % interval 80–89.9 · raw 90, 9 of 10 counted"
+    )
+
+
+def test_a_judge_that_was_never_measured_has_no_letter_and_says_so():
+    found = lines(seen(report_of([session_of(judge="coin"), missed(judge="coin")]), 200))
+    assert found[2] == "95 % interval 9–91, of chance alone: it knows nothing of the judge's errors."
+    assert found[3].startswith("No letter: how far this judge is from the truth was never measured; `assay audit 40`")
+
+
+def test_slices_are_raw_and_say_so():
+    assert "the judge's word, uncorrected; intervals of chance alone" in seen(report_of(some_sessions()), by="agent")
 
 
 def test_of_many_sessions_the_last_thirty_are_shown_and_the_list_is_named():

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judges.criteria import FLOORS, is_goal_complete
+from assay.scores.interval import measure_interval
 from assay.scores.prism import (
-    LADDER,
+    LETTERS,
     build_waterfall,
     count_exclusions,
-    grade_score,
+    find_letter,
+    grade_interval,
     is_crushed,
-    measure_interval,
     score_sessions,
 )
 from assay.types import Failure, Session
@@ -121,7 +122,7 @@ def test_a_session_without_the_rework_fact_is_one_of_which_it_is_unknown() -> No
 def test_nothing_that_counts_is_no_score(found: list[Session]) -> None:
     empty = score_sessions(found)
     assert (empty.value, empty.low, empty.high, empty.counted) == (None, None, None, 0)
-    assert grade_score(empty.value) is None
+    assert (empty.corrected, empty.predicted) == (None, None)
 
 
 def test_the_value_is_not_rounded() -> None:
@@ -186,12 +187,21 @@ def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Ses
     assert list(count_exclusions(one).items()) == list(count_exclusions(other).items())
 
 
-@each_row(("least", "name"), LADDER[:-1])
+@each_row(("least", "name"), LETTERS[:-1])
 def test_a_letter_begins_at_its_step(least: float, name: str) -> None:
-    names = [step for _, step in LADDER]
-    assert grade_score(least + 0.01) == grade_score(least) == name
-    assert grade_score(least - 0.01) == names[names.index(name) + 1]
+    names = [step for _, step in LETTERS]
+    assert find_letter(least + 0.01) == find_letter(least) == name
+    assert find_letter(least - 0.01) == names[names.index(name) + 1]
 
 
-def test_letters_end_at_0_and_100() -> None:
-    assert (grade_score(100.0), grade_score(0.0)) == ("A+", "F")
+@each_row(
+    ("low", "high", "letter"),
+    [
+        (90.0, 100.0, "A"), (80.0, 89.99, "B"), (0.0, 59.99, "F"), (60.0, 69.9, "D"), (80.0, 90.0, None),
+        (59.9, 60.0, None), (0.0, 100.0, None),
+    ],
+)  # fmt: skip
+def test_a_score_has_a_letter_where_its_whole_interval_has_the_same(
+    low: float, high: float, letter: str | None
+) -> None:
+    assert grade_interval(low, high) == letter

@@ -102,6 +102,7 @@ def score_run(
         judge=run.describe_judge(sessions),
         skipped=count_skips(run.store, run.roots or (), unreadable),
         zone=pick_zone(run.config),
+        seed=draw.seed if (draw := run.store.corrections.load_draw()) else "",
         followed=FollowedLines(survival=measure_survival(outcome.ages), lost=find_lost(sessions, outcome)),
     )
     if remembers:  # tell, so that the next report can say what changed

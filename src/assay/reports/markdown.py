@@ -8,15 +8,16 @@ from assay.reports.format import MARKS, UNKNOWN, format_name, format_time, sanit
 from assay.reports.rework import describe_curve, describe_losses
 from assay.reports.sessions import measure_session_ids
 from assay.reports.summary import (
+    describe_ground,
     describe_judge,
     describe_measures,
+    describe_truth,
     describe_windows,
     explain_no_score,
     explain_outcome,
     format_interval,
     format_rate,
     format_score,
-    format_tally,
     list_notes,
     list_steps,
     name_slices,
@@ -80,9 +81,10 @@ def render_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str
 
 def write_headline(found: Report) -> str:
     score, who = found.score, f"J{escape_markdown(describe_judge(found)).removeprefix('j')}"
-    if score.value is None:
+    if score.value is None and score.corrected is None:
         return f"**No score**, nothing counts: {escape_markdown(explain_no_score(found))}. {who}."
-    return f"**{format_score(found)}**, 95 % interval {format_interval(score)}: {format_tally(score)}. {who}."
+    truth = "".join(f" {line[:1].upper()}{line[1:]}." for line in describe_truth(found))
+    return f"**{format_score(found)}**: {describe_ground(found)}.{truth} {who}."
 
 
 def write_waterfall(found: Report) -> list[str]:
@@ -106,7 +108,7 @@ def write_curve(found: Report) -> list[str]:
 def write_slices(found: Sequence[Slice], by: str) -> list[str]:
     names = name_slices(found, by)
     body = [[escape_markdown(names[one.name]), format_rate(one.score), format_interval(one.score)] for one in found]
-    return render_table([by, "score", "95 % interval"], body)
+    return render_table([by, "raw score", "95 % interval of chance alone"], body)
 
 
 def write_obstacles(found: Report, length: int) -> list[str]:

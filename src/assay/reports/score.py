@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
+from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -12,18 +13,20 @@ from assay.reports.format import UNKNOWN, format_line, format_list, format_perce
 from assay.reports.rework import describe_curve, describe_losses
 from assay.reports.sessions import WIDE, measure_session_ids, render_sessions
 from assay.reports.summary import (
+    describe_ground,
     describe_judge,
     describe_measures,
+    describe_truth,
     describe_windows,
     explain_no_score,
-    format_interval,
     format_score,
-    format_tally,
     list_notes,
     list_steps,
     name_slices,
 )
 from assay.scores.breakdown import Slice
+from assay.scores.correction import Corrected
+from assay.scores.prediction import Predicted
 from assay.scores.prism import Score
 from assay.scores.reasons import Obstacle
 from assay.scores.report import Report
@@ -33,6 +36,7 @@ MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10
 ROOM_FOR_NUMBERS = 26
 """Of a slice: the score, the count, the ends of the gauge and the spaces between."""
 TITLE, NOTE = "bold", "yellow"
+RAW = "the judge's word, uncorrected; intervals of chance alone"
 
 
 def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Group:
@@ -67,18 +71,19 @@ def render_section(title: str, lines: Iterable[RenderableType]) -> list[Renderab
 def render_headline(found: Report) -> list[Text]:
     """The number with its interval, drawn, and who judged."""
     score, judge = found.score, Text(describe_judge(found), "dim")
-    if score.value is None:
+    if score.value is None and score.corrected is None:
         why = ", " if score.is_mixed else ", nothing counts: "
         return [Text.assemble(("PRISM Score: no score", TITLE), why, explain_no_score(found)), judge]
-    words = f" · 95 % interval {format_interval(score)} · {format_tally(score)}"
+    known = score.corrected or (replace(score.predicted, value=score.value) if score.predicted else score)
     return [
-        Text.assemble((f"PRISM Score {format_score(found)}", TITLE), words),
-        Text.assemble(("0 ", "dim"), render_gauge(score, GAUGE), (" 100", "dim")),
+        Text.assemble((f"PRISM Score {format_score(found)}", TITLE), f" · {describe_ground(found)}"),
+        Text.assemble(("0 ", "dim"), render_gauge(known, GAUGE), (" 100", "dim")),
+        *(Text(f"{line[:1].upper()}{line[1:]}.") for line in describe_truth(found)),
         judge,
     ]
 
 
-def render_gauge(score: Score, width: int) -> Text:
+def render_gauge(score: Score | Corrected | Predicted, width: int) -> Text:
     """A scale from 0 to 100: the interval drawn thick, the value as a dot."""
     if score.value is None or score.low is None or score.high is None:
         return Text("nothing counts", "dim")
@@ -160,7 +165,8 @@ def render_slices(found: Sequence[Slice], by: str, width: int) -> list[Renderabl
         name = Text(format_line(names[one.name], room))
         table.add_row(name, value, drawn, Text(f"{one.score.crushed}/{one.score.counted}"))
     left_out = len(found) - MOST_SLICES
-    return [table, Text(f"and {left_out} more; --json has them all", "dim")] if left_out > 0 else [table]
+    more = [Text(f"and {left_out} more; --json has them all", "dim")] if left_out > 0 else []
+    return [table, *more, Text(RAW, "dim")] if table.row_count else []
 
 
 def render_obstacle(one: Obstacle, length: int) -> list[RenderableType]:

@@ -16,9 +16,12 @@ from assay.reports.format import (
     shorten_paths,
 )
 from assay.reports.rework import list_rework_notes
+from assay.scores.audit import LEAST, AuditTally
 from assay.scores.breakdown import Slice, Window
+from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
-from assay.scores.prism import Score, explain_exclusion, grade_score, has_goal, has_substance
+from assay.scores.prediction import Predicted
+from assay.scores.prism import Score, explain_exclusion, find_letter, has_goal, has_substance
 from assay.scores.reasons import find_obstacle
 from assay.scores.report import JudgeShare, Report
 from assay.types import Session
@@ -78,26 +81,68 @@ def explain_outcome(session: Session) -> str:
 
 
 def format_score(found: Report) -> str:
-    """The score with its letter; with a decimal where the whole number would have another letter."""
-    value = found.score.value
+    """The score, corrected where it can be, with its letter if it has one."""
+    value = found.score.corrected.value if found.score.corrected else found.score.value
     if value is None:
         return UNKNOWN
+    return f"{format_with_letter(value)} ({found.grade})" if found.grade else format_percent(value)
+
+
+def format_with_letter(value: float) -> str:
+    """A share in percent; with a decimal where the whole number would have another letter."""
     rounded = (format_percent(value), f"{value:.1f}", f"{int(value * 10) / 10:.1f}")
-    shown = next((text for text in rounded if grade_score(float(text)) == found.grade), rounded[-1])
-    return f"{shown} ({found.grade})"
+    return next((text for text in rounded if find_letter(float(text)) == find_letter(value)), rounded[-1])
 
 
 def format_tally(score: Score) -> str:
     return f"{score.crushed} of {format_count(score.counted, 'counted session')} crushed"
 
 
-def format_interval(score: Score) -> str:
-    """The ends of the interval."""
+def format_interval(score: Score | Corrected | Predicted, grade: str | None = None) -> str:
+    """The ends of the interval; each has the letter that the score has, if it has one."""
+    if score.low is None or score.high is None:
+        return UNKNOWN
+    show = format_with_letter if grade else format_percent
+    return f"{show(score.low)}–{show(score.high)}"
+
+
+def describe_ground(found: Report) -> str:
+    """What the number rests on, beside it: the audit that corrects it, or the count."""
+    score = found.score
+    if not score.corrected:
+        return format_tally(score)
+    raw = UNKNOWN if score.value is None else format_percent(score.value)
+    ends = format_interval(score.corrected, found.grade)
     return (
-        UNKNOWN
-        if score.low is None or score.high is None
-        else f"{format_percent(score.low)}–{format_percent(score.high)}"
+        f"corrected by your audit of {score.corrected.audited}, 95 % interval {ends} · raw {raw}, {format_tally(score)}"
     )
+
+
+def describe_truth(found: Report) -> list[str]:
+    """Where the truth may lie, how far an audit is, and why there is no letter; each without its full stop."""
+    score, audit, said = found.score, found.audit, []
+    if known := None if score.corrected else score.predicted:
+        ends = format_interval(known, found.grade).replace("–", " and ")
+        grounds = f"on {known.repositories} repositories of other people ({known.goals} goals)"
+        likeliest = format_percent(known.value)
+        said.append(f"the true share lies between {ends}, likeliest {likeliest}: so far off was this judge {grounds}")
+    elif not score.corrected and score.value is not None:
+        said.append(f"95 % interval {format_interval(score)}, of chance alone: it knows nothing of the judge's errors")
+    if audit and audit.why_not:
+        said.append(f"your audit does not correct it yet: {audit.why_not}; {describe_more(audit)}")
+    elif audit and audit.missing:
+        came = format_count(audit.missing, "session")
+        said.append(f"{came} that would have been drawn came since your audit; {describe_more(audit)}")
+    if found.no_grade and score.counted:
+        more = "" if audit else "; `assay audit 40` measures it by your own word"
+        said.append(f"no letter: {found.no_grade}{more}")
+    return said
+
+
+def describe_more(audit: AuditTally) -> str:
+    """The command that takes an audit further."""
+    wanted = min(audit.sessions, max(LEAST, audit.answered + audit.missing))
+    return f"`assay audit {wanted}` goes on with it"
 
 
 def format_rate(score: Score) -> str:
@@ -109,12 +154,12 @@ def explain_no_score(found: Report) -> str:
     if not found.sessions:
         return "there are no sessions"
     if found.score.is_mixed:
-        return f"several judges, which make no common score: {'; '.join(map(format_share, found.by_judge))}"
+        return f"several judges, which make no common score: {'; '.join(map(format_judge_share, found.by_judge))}"
     reasons = [f"{n} {NOT_COUNTED.get(why, format_line(why, 80))}" for why, n in found.exclusions.items()]
     return f"of {format_count(len(found.sessions), 'session')} {format_list(reasons, 4)}"
 
 
-def format_share(one: JudgeShare) -> str:
+def format_judge_share(one: JudgeShare) -> str:
     """The score of one judge's sessions."""
     return f"{format_line(one.judge, 40)} {format_rate(one.score)}"
 

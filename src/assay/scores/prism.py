@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import sqrt
-from statistics import NormalDist
 
 from msgspec.structs import replace
 
+from assay.scores.correction import Corrected
+from assay.scores.interval import measure_interval
+from assay.scores.prediction import Predicted
 from assay.types import JudgeStatus, Row, Session, VerdictKind
-
-Z = NormalDist().inv_cdf(0.975)
 
 LADDER = (
     (97.0, "A+"), (93.0, "A"), (90.0, "A-"),
@@ -17,6 +16,8 @@ LADDER = (
     (77.0, "C+"), (73.0, "C"), (70.0, "C-"),
     (60.0, "D"), (0.0, "F"),
 )  # fmt: skip
+"""From which value on prompts have which letter."""
+LETTERS = ((90.0, "A"), (80.0, "B"), (70.0, "C"), (60.0, "D"), (0.0, "F"))
 """From which value on a score has which letter."""
 
 
@@ -30,15 +31,17 @@ class Score(Row, frozen=True):
     value: float | None
     low: float | None
     high: float | None
-    """Ends of the Wilson 95 % interval."""
+    """Ends of the Wilson 95 % interval: of chance alone, as if the judge never erred."""
     crushed: int
     counted: int
     rework_open: int
     """Crushed sessions so young that rework may still take them away."""
     rework_unknown: int
     """Crushed sessions of which nobody can tell whether they were reworked."""
-    corrected: None = None
-    """For the judge's measured error: nothing, until it is measured."""
+    corrected: Corrected | None = None
+    """By the person's own audit, of all sessions of a report; never of a slice or a window."""
+    predicted: Predicted | None = None
+    """By how far off this judge was on other people's repositories; never of a slice or a window."""
     is_mixed: bool = False
     """Several judges judged, so there is no common value: what one calls crushed another may not."""
 
@@ -124,19 +127,6 @@ def identify_judge(session: Session) -> tuple[str, str]:
     return session.judge, " ".join(f"{job}={one}" for job, one in sorted(session.judge_versions.items()))
 
 
-def measure_interval(crushed: int, counted: int) -> tuple[float, float]:
-    """The Wilson 95 % interval of a share, in percent; all is possible where nothing counts."""
-    if not counted:
-        return 0.0, 100.0
-    share, spread = crushed / counted, Z * Z / counted
-    middle = (share + spread / 2) / (1 + spread)
-    half = Z * sqrt(share * (1 - share) / counted + spread / counted / 4) / (1 + spread)
-    # The ends are exact by definition; floats would miss them by a hair.
-    low = 0.0 if crushed == 0 else 100 * (middle - half)
-    high = 100.0 if crushed == counted else 100 * (middle + half)
-    return low, high
-
-
 def build_waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
     """Where sessions drop out, one condition after the other."""
     solid = [one for one in sessions if has_substance(one)]
@@ -177,6 +167,11 @@ def explain_exclusion(session: Session) -> str | None:
     return None if session.judge_status == "ok" else session.judge_status
 
 
-def grade_score(value: float | None) -> str | None:
-    """The letter of a score, by `LADDER`."""
-    return None if value is None else next(name for least, name in LADDER if value >= least)
+def find_letter(value: float) -> str:
+    """The letter of a number."""
+    return next(name for least, name in LETTERS if value >= least)
+
+
+def grade_interval(low: float, high: float) -> str | None:
+    """The letter of a score that lies in an interval; `None` where the interval holds several."""
+    return find_letter(low) if find_letter(low) == find_letter(high) else None

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from msgspec.structs import replace
+
+from assay.scores.audit import AuditTally, correct_score, predict_score, tally_audit
 from assay.scores.breakdown import WAYS, Slice, Window, build_slices, build_windows
 from assay.scores.measures import Measures, measure_sessions
 from assay.scores.prism import (
@@ -10,7 +13,8 @@ from assay.scores.prism import (
     Waterfall,
     build_waterfall,
     count_exclusions,
-    grade_score,
+    find_letter,
+    grade_interval,
     identify_judge,
     refresh_crushed,
     score_sessions,
@@ -81,6 +85,11 @@ class Report(Row, frozen=True, kw_only=True):
     exclusions: dict[str, int]
     """Why sessions don't count, and how many."""
     grade: str | None
+    """The letter of the score, where the whole interval has the same one."""
+    no_grade: str | None
+    """Why there is no letter."""
+    audit: AuditTally | None
+    """How far the person's audit of these sessions is; `None` where there is none."""
     measures: Measures
     slices: dict[str, list[Slice]]
     windows: list[Window]
@@ -94,7 +103,7 @@ class Report(Row, frozen=True, kw_only=True):
     ledger: list[LedgerLine]
 
 
-def build_report(
+def build_report(  # noqa: PLR0913  each by name, all of one report
     sessions: Sequence[Session],
     ledger: Sequence[LedgerLine],
     *,
@@ -103,10 +112,15 @@ def build_report(
     skipped: Skips,
     zone: tzinfo,
     followed: FollowedLines = NOTHING_FOLLOWED,
+    seed: str = "",
 ) -> Report:
-    """The report on these sessions; `crushed` of each says what the score says."""
+    """The report on these sessions; `crushed` of each says what the score says. `seed` is that of audits."""
     sessions = refresh_crushed(sessions)
-    found = score_sessions(sessions)
+    audit = tally_audit(sessions, seed)
+    found = replace(
+        score_sessions(sessions), corrected=correct_score(sessions, audit), predicted=predict_score(sessions)
+    )
+    grade, no_grade = grade_report(found)
     return Report(
         score=found,
         waterfall=build_waterfall(sessions, streams),
@@ -114,7 +128,9 @@ def build_report(
         by_judge=score_by_judge(sessions),
         skipped=skipped,
         exclusions=count_exclusions(sessions),
-        grade=grade_score(found.value),
+        grade=grade,
+        no_grade=no_grade,
+        audit=audit,
         measures=measure_sessions(sessions, zone),
         slices={by: build_slices(sessions, by) for by in WAYS},
         windows=build_windows(sessions, zone),
@@ -124,6 +140,18 @@ def build_report(
         sessions=sessions,
         ledger=list(ledger),
     )
+
+
+def grade_report(score: Score) -> tuple[str | None, str | None]:
+    """The letter of a score, or why it has none: the interval of what may be true must lie within one letter."""
+    if not score.counted:
+        return None, "nothing counts"
+    known = score.corrected or score.predicted
+    if known is None:
+        return None, "how far this judge is from the truth was never measured"
+    if grade := grade_interval(known.low, known.high):
+        return grade, None
+    return None, f"the interval goes from {find_letter(known.low)} to {find_letter(known.high)}"
 
 
 def score_by_judge(sessions: Sequence[Session]) -> list[JudgeShare]:
