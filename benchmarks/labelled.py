@@ -14,9 +14,9 @@ from assay.pipeline.read_file import read_file
 from assay.sessions.calls import list_calls
 from assay.sessions.endings import BROKEN_ENDINGS
 
-ENDINGS: frozenset[str] = frozenset(BROKEN_ENDINGS)
+ENDINGS: frozenset[str] = frozenset(BROKEN_ENDINGS) | {"stopped", "broken_after_showing"}
 """Kinds of reasons that say a session did not end properly."""
-DONE = frozenset({"said_done", "opens_done"})
+DONE = frozenset({"says_done"})
 """Kinds of reasons that say the agent called it done."""
 SIGNALS = {
     "unresolved_error": "unresolved_error",

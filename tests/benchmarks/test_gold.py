@@ -211,10 +211,10 @@ def test_an_ungraded_session_is_counted_and_not_scored():
 @pytest.mark.parametrize(
     ("kinds", "ended", "believed"),
     [
-        (["said_done"], True, True),
-        (["opens_done", "green_check"], True, True),
+        (["says_done"], True, True),
+        (["says_done", "green_check"], True, True),
         (["green_check"], True, False),
-        (["said_done", "interrupted"], False, False),
+        (["says_done", "interrupted"], False, False),
         (["api_error"], False, False),
         ([], True, False),
     ],

@@ -94,6 +94,6 @@ def test_the_newest_sessions_are_listed_up_to_a_limit(tmp_path):
     every = run("sessions", files, *store).out.splitlines()
     some = run("sessions", files, "--limit", "2", *store).out.splitlines()
     rows = [line for line in every[1:] if line[:2].isdigit()]
-    assert [line for line in some[1:] if line[:2].isdigit()] == rows[-2:]
+    assert [line.split() for line in some[1:] if line[:2].isdigit()] == [line.split() for line in rows[-2:]]
     assert f"{len(rows) - 2} earlier ones with --limit 0" in some[-1]
     assert run("sessions", files, "--limit", "0", *store).out.splitlines() == every

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judges.criteria import FLOORS, is_goal_complete
-from assay.judges.offline.outcome import OutcomeWeights
-from assay.resources import load_table
 from assay.types import EvidenceKind, Failure, FailureKind, Intent
 from tests.tables import each_row
 
@@ -31,10 +29,6 @@ SILENT_FLOORS = {
 def test_the_floors_are_those_of_the_design_for_all_eight_intents() -> None:
     assert SILENT_FLOORS == FLOORS
     assert set(FLOORS) == set(INTENTS)
-
-
-def test_the_outcome_judge_has_a_prior_for_all_eight_intents() -> None:
-    assert set(load_table("assay.judges.offline", "outcome.toml", OutcomeWeights).prior) == set(INTENTS)
 
 
 @each_row("intent", INTENTS)

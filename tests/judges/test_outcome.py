@@ -1,7 +1,5 @@
 """Whether a session landed, how sure the offline judge is, and by what evidence."""
 
-import ast
-import inspect
 from collections.abc import Iterator
 from math import exp
 from typing import Any
@@ -10,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from msgspec.structs import replace
 
-from assay.judges.criteria import FLOORS, is_goal_complete
-from assay.judges.offline import outcome
-from assay.judges.offline.outcome import OutcomeWeights
-from assay.resources import load_table
+from assay.judges.criteria import SHOWS
+from assay.judges.offline.outcome import load_weights
 from assay.sessions.endings import BROKEN_ENDINGS
 from assay.types import Citation, Failure, Intent, Mark, OutcomeJudgement, Prompt, Turn
 from tests.judges.make_turns import (
@@ -40,14 +37,13 @@ from tests.judges.make_turns import (
 )
 from tests.tables import each_row
 
-RULES = load_table("assay.judges.offline", "outcome.toml", OutcomeWeights)
+RULES = load_weights()
 FIX = edit("till/sum.py")
 REQUEST = "Fix the crash when the basket is empty"
 DONE = "Fixed the crash of empty baskets."
 NO_WORD = "Empty baskets sum to zero."
-LONG = "The import asks the database once for every row. " * 12
+LONG = "The import asks the database once for every row. " * 13
 PULL_REQUEST = shell("gh pr create --fill", "pr", "passed", mutates=True)
-UNDONE = shell("git checkout -- till/sum.py", "restore", "passed", mutates=True)
 FROZEN = Failure(kind="frustration", turn=1, quote="Fix the crash")
 
 
@@ -77,158 +73,140 @@ def kinds(one: Case) -> set[str]:
 
 
 FIXED = asked(REQUEST, FIX, checked(), DONE)
+PLAIN = asked(REQUEST, FIX, NO_WORD)
 COMPLAINT = asked("it is still wrong", FIX, "It sums to zero.")
+NEXT = said_next("Add an export of receipts.")
+CURL = "curl -sf http://127.0.0.1:8000/till"
 
 # --- one session for every kind of evidence -------------------------------------------------------
 
-SHOWN: dict[str, Case] = {
-    "unanswered": case(FIXED, asked("Now fix the discount of gift cards")),
+BROKEN_OFF: dict[str, Case] = {
+    "unanswered": case(PLAIN, asked("Now fix the discount of gift cards")),
     "api_error": case(asked(REQUEST, FIX, Mark(kind="api_error", at=""))),
     "mid_work": case(asked(REQUEST, "Let me look.", look("till/sum.py"))),
     "announces_more": case(asked(REQUEST, FIX, "Let me run the tests now.")),
     "interrupted": case(asked(REQUEST, FIX, Mark(kind="interrupt", at=""))),
     "rejected": case(asked(REQUEST, edit("till/sum.py", status="rejected"))),
     "pending": case(asked(REQUEST, tool("ask", "zero or error?", status="open"))),
-    "concluded_before": case(asked("Why is it slow?", LONG), asked("and at noon?"), intent="question"),
-    "failure_signal": case(FIXED, failures=(FROZEN,)),
-    "dropped": case(FIXED, asked("never mind", "Fine.")),
-    "frustrated": case(FIXED, asked("ugh, this is ridiculous", FIX, "It sums to zero.")),
-    "complained_last": case(FIXED, COMPLAINT),
-    "complaint_worked_on": case(FIXED, COMPLAINT),
-    "complaint_checked": case(FIXED, asked("it is still wrong", FIX, checked(), "It sums to zero.")),
-    "kept_complaining": case(FIXED, COMPLAINT, COMPLAINT, COMPLAINT),
-    "accepted": case(FIXED, asked("perfect, thanks", "You are welcome.")),
-    "landing_asked": case(FIXED, asked("commit and push", committed(), "Pushed.")),
-    "went_on_asking": case(FIXED, asked("and what happens with gift cards?", "They are skipped.")),
-    "praised_after": case(FIXED, after=said_next("Perfect, thanks! Next, add an export of receipts.")),
-    "moved_on": case(FIXED, after=said_next("Add an export of receipts.")),
+}
+WEIGHED: dict[str, Case] = {
+    "stopped": case(asked(REQUEST, FIX, Mark(kind="interrupt", at="")), after=NEXT),
+    "broken_after_showing": case(FIXED, asked("Now fix the discount of gift cards")),
+    "says_done": case(asked(REQUEST, FIX, DONE)),
+    "admits_failure": case(asked(REQUEST, FIX, "I was unable to reproduce it.")),
+    "never_shown": case(asked(REQUEST, FIX, DONE)),
+    "handed_in": case(asked(REQUEST, FIX, committed(), DONE)),
     "nothing_changed": case(asked(REQUEST, look("till/sum.py"), NO_WORD)),
-    "nothing_changed_small": case(asked("Rename the button", NO_WORD), intent="small_change"),
-    "change_not_made": case(FIXED, asked("Add a test for gift cards", look("tests/test_sum.py"), NO_WORD)),
-    "change_stopped": case(
-        FIXED, asked("Add a test for gift cards", edit("tests/test_sum.py", status="rejected"), NO_WORD)
-    ),
-    "reverted": case(FIXED, asked("back to how it was", UNDONE, NO_WORD)),
-    "check_failed": case(asked(REQUEST, FIX, checked("failed"), DONE)),
+    "last_turn_idle": case(FIXED, asked("Add a test for gift cards", look("tests/test_sum.py"), NO_WORD)),
+    "ends_on_error": case(asked(REQUEST, FIX, checked("failed"), DONE)),
+    "failure_signal": case(FIXED, failures=(FROZEN,)),
+    "full_answer": case(asked("Why is it slow?", LONG), intent="question"),
+}
+SHOWING: dict[str, Case] = {
+    "accepted": case(FIXED, asked("perfect, thanks", "You are welcome.")),
+    "accepted_next": case(FIXED, after=said_next("Perfect, thanks! Next, add an export of receipts.")),
     "check_passed": case(FIXED),
-    "check_passed_before": case(asked(REQUEST, checked(), FIX, DONE)),
-    "never_verified": case(asked(REQUEST, FIX, DONE)),
-    "never_verified_feature": case(asked("Add an export", FIX, "Added it."), intent="feature"),
-    "committed": case(asked(REQUEST, FIX, committed(), DONE)),
-    "landed": case(asked(REQUEST, FIX, DONE, committed())),
-    "pull_request": case(asked(REQUEST, FIX, PULL_REQUEST, DONE)),
+    "ran_again": case(
+        asked("Fix the 500 of the till", shell(CURL, outcome="failed"), FIX, shell(CURL, outcome="passed"), NO_WORD)
+    ),
+    "concluded": case(asked("Find out why", "The root cause is a query per row."), intent="investigation"),
     "plan_accepted": case(asked("Plan it", tool("plan", "# Split the till"), "Fine."), intent="plan"),
-    "plan_rejected": case(asked("Plan it", tool("plan", "# Split", status="rejected"), "Fine."), intent="plan"),
     "building_began": case(
         asked("Plan it", "First the schema, then the rows."), asked("go ahead", FIX, DONE), intent="plan"
     ),
-    "opens_done": case(asked(REQUEST, FIX, DONE)),
-    "said_done": case(asked(REQUEST, FIX, "An empty basket had no items at all to sum. " * 4 + DONE)),
-    "no_done_words": case(asked(REQUEST, FIX, NO_WORD)),
-    "names_failure_first": case(asked(REQUEST, FIX, "I was unable to reproduce it.")),
-    "names_failure": case(
-        asked(
-            REQUEST, FIX, DONE + " Empty baskets sum to zero." * 8 + " Two tests still fail. I couldn't run the rest."
-        )
-    ),
-    "asks_choice": case(asked(REQUEST, look("till/sum.py"), "Should an empty basket sum to zero?")),
-    "offers": case(asked(REQUEST, FIX, DONE + " Shall I commit it?")),
-    "full_answer": case(asked("Why is it slow?", LONG), intent="question"),
-    "concluded": case(asked("Find out why", "The root cause is a query per row."), intent="investigation"),
-    "partly_done": case(asked(REQUEST, FIX, f"{DONE}\n- [x] baskets\n- [ ] gift cards")),
-    "waits": case(asked(REQUEST, look("till/sum.py"), "It is in till/sum.py. Let me know which sum you expect.")),
-    "unsure": case(asked("Find out why", "It is probably a query per row, I'm not sure."), intent="investigation"),
-    "no_conclusion": case(asked("Find out why", "A query per row."), intent="investigation"),
 }
+EVERY = BROKEN_OFF | WEIGHED | SHOWING
 
 
-def test_the_sessions_cover_every_kind_in_the_weights() -> None:
-    assert set(SHOWN) == set(RULES.weights)
+def test_the_sessions_cover_every_kind_of_evidence() -> None:
+    assert set(BROKEN_OFF) == set(BROKEN_ENDINGS)
+    assert set(WEIGHED) == set(RULES.weights)
+    assert set(SHOWING) == set(SHOWS)
 
 
-@each_row("kind", SHOWN)
-def test_every_kind_in_the_weights_is_shown_by_some_session(kind: str) -> None:
-    found = [reason for reason in judged(SHOWN[kind]).reasons if reason.kind == kind]
-    assert found
-    assert all((reason.weight > 0) == (RULES.weights[kind] > 0) for reason in found)
+@each_row("kind", EVERY)
+def test_every_kind_of_evidence_is_found_in_some_session(kind: str) -> None:
+    assert kind in kinds(EVERY[kind])
 
 
-def test_the_code_names_no_kind_without_a_weight() -> None:
-    named = {
-        argument.value
-        for node in ast.walk(ast.parse(inspect.getsource(outcome)))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Found"
-        for argument in ast.walk(node.args[0])
-        if isinstance(argument, ast.Constant)
-        if argument.value not in INTENTS
-    }
-    assert named <= set(RULES.weights)
-    assert set(BROKEN_ENDINGS) <= set(RULES.weights)
+@each_row("kind", WEIGHED)
+def test_a_weight_has_the_sign_of_what_its_evidence_means_and_says_what_it_was_fitted_on(kind: str) -> None:
+    known = RULES.weights[kind]
+    (found,) = (reason for reason in judged(WEIGHED[kind]).reasons if reason.kind == kind)
+    assert (found.weight > 0) == (known.weight > 0) == (kind in ("says_done", "handed_in", "full_answer"))
+    assert known.low <= known.weight <= known.high
+    assert known.n > 0
+    assert 0 <= known.complete <= 1
 
 
-def test_the_weights_name_known_kinds_and_intents_only() -> None:
-    assert set(RULES.explicit) <= {kind for kind, weight in RULES.weights.items() if weight > 0}
-    assert set(RULES.prior) == set(INTENTS)
-    assert all(RULES.weights.values())
-
-
-# --- explicit, silent, failure --------------------------------------------------------------------
+# --- explicit, silent, failure, unclear -----------------------------------------------------------
 
 
 @each_row(
     "one",
     [
-        SHOWN["check_passed"],
-        SHOWN["accepted"],
-        SHOWN["landing_asked"],
-        SHOWN["praised_after"],
-        SHOWN["plan_accepted"],
-        SHOWN["building_began"],
+        *SHOWING.values(),
         case(asked(REQUEST, FIX, checked(), committed(), DONE)),
         case(asked("Fix the crash", FIX, checked(), DONE), asked("太好了，谢谢", "不客气。")),
         case(asked("Fix the crash", FIX, checked(), DONE), asked("ありがとう、完璧です", "どういたしまして。")),
         case(asked("Fix the crash", FIX, checked(), DONE), asked("super, danke", "Gerne.")),
-        case(asked("Find out why", "The root cause is a query per row. " * 15), intent="investigation"),
+        case(asked("Why is it slow?", "A query per row."), asked("ah, makes sense. thank you!"), intent="question"),
     ],
 )
-def test_what_somebody_or_something_said_is_explicit_and_completes_the_goal(one: Case) -> None:
+def test_what_is_shown_while_nothing_speaks_against_it_is_explicit_and_completes_the_goal(one: Case) -> None:
     found = judged(one)
     assert (found.evidence, found.goal_complete, found.ungraded) == ("explicit", True, "")
+    assert found.confidence is not None
+    assert found.confidence >= RULES.shown - 0.001
     assert found.citations
 
 
-@pytest.mark.parametrize(
+@each_row(
     "one",
     [
-        case(asked("What is a till?", "A drawer for money, with a slip for each sale. " * 12), intent="question"),
+        case(asked(REQUEST, FIX, committed(), DONE)),
+        case(asked(REQUEST, FIX, PULL_REQUEST, DONE)),
+        case(asked(REQUEST, FIX, committed(), "Perfect! Everything works now.")),
         case(asked("Rename the button", FIX, "Renamed the button."), intent="small_change"),
+        case(asked("What is a till?", LONG), intent="question"),
     ],
 )
-def test_an_answer_nobody_replied_to_is_silent_and_complete_above_the_floor(one: Case) -> None:
+def test_a_landing_a_long_answer_and_the_agents_own_praise_complete_a_goal_but_show_nothing(one: Case) -> None:
     found = judged(one)
     assert (found.evidence, found.goal_complete) == ("silent", True)
-    assert found.confidence is not None
-    assert found.confidence >= FLOORS[one.intent]
 
 
-def test_a_fix_that_was_never_verified_is_silent_and_below_the_floor() -> None:
-    found = judged(case(asked(REQUEST, FIX, DONE)))
-    assert (found.evidence, found.goal_complete) == ("silent", False)
+@each_row("intent", ["bug_fix", "feature", "refactor"])
+def test_a_change_that_nothing_shows_to_work_is_not_called_complete(intent: Intent) -> None:
+    assert judged(case(PLAIN, intent=intent)).goal_complete is False
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["unanswered", "api_error", "mid_work", "interrupted", "rejected", "dropped", "plan_rejected"],
-)
-def test_a_session_that_broke_off_failed(name: str) -> None:
-    found = judged(SHOWN[name])
+@each_row("kind", BROKEN_OFF)
+def test_a_session_that_broke_off_failed_as_surely_as_measured(kind: str) -> None:
+    found = judged(BROKEN_OFF[kind])
     assert (found.evidence, found.goal_complete) == ("failure", False)
+    assert found.confidence == pytest.approx(RULES.broken_off, abs=0.002)
     assert found.citations
+
+
+@each_row("kind", BROKEN_OFF)
+def test_an_ending_is_broken_only_where_the_conversation_ends_there(kind: str) -> None:
+    going_on = Case(BROKEN_OFF[kind].steps, BROKEN_OFF[kind].intent, NEXT)
+    assert kind not in kinds(going_on)
+    assert confidence_of(going_on) > confidence_of(BROKEN_OFF[kind])
+
+
+def test_where_the_evidence_speaks_for_neither_nothing_is_claimed_and_the_chance_is_told() -> None:
+    found = judged(case(FIXED, asked("Add a test for gift cards", look("tests/test_sum.py"), NO_WORD)))
+    assert (found.goal_complete, found.ungraded, found.citations) == (None, "", ())
+    assert found.confidence is not None
+    assert RULES.unclear.low <= found.confidence < RULES.unclear.high
 
 
 def test_a_change_that_was_never_made_is_not_complete() -> None:
-    assert judged(SHOWN["nothing_changed"]).goal_complete is False
-    assert judged(SHOWN["nothing_changed_small"]).goal_complete is False
+    assert judged(WEIGHED["nothing_changed"]).goal_complete is False
+    small = case(asked("Rename the button", NO_WORD), intent="small_change")
+    assert judged(small).goal_complete is False
 
 
 def test_a_check_that_fails_in_the_end_is_a_failure() -> None:
@@ -237,11 +215,12 @@ def test_a_check_that_fails_in_the_end_is_a_failure() -> None:
     assert "FAILED tests/test_till.py::test_sum" in [cited.quote for cited in found.citations]
 
 
-@each_row("intent", INTENTS)
-def test_any_failure_signal_makes_it_a_failure_and_is_cited_first(intent: Intent) -> None:
-    found = outcome_of(session(FIXED, asked("perfect, thanks", "Welcome.")), intent, [FROZEN])
-    assert (found.evidence, found.goal_complete) == ("failure", False)
-    assert found.citations[0] == Citation(turn=FROZEN.turn, quote=FROZEN.quote)
+def test_a_failure_signal_weighs_and_is_cited_but_vetoes_nothing() -> None:
+    fixed = asked(REQUEST, FIX, checked(), committed(), f"{DONE} {LONG}")
+    assert judged(case(fixed, failures=(FROZEN,))).goal_complete is True
+    assert confidence_of(case(fixed, failures=(FROZEN,))) < confidence_of(case(fixed))
+    missed = judged(case(asked(REQUEST, look("till/sum.py"), NO_WORD), failures=(FROZEN,)))
+    assert (missed.evidence, missed.citations[0]) == ("failure", Citation(turn=FROZEN.turn, quote=FROZEN.quote))
 
 
 @each_row("steps", [(), (asked(REQUEST),), (asked(REQUEST), asked("hello?"))])
@@ -255,7 +234,8 @@ def test_where_nothing_but_prompts_is_there_nothing_is_judged(intent: Intent, st
 def test_entering_plan_mode_accepts_no_plan() -> None:
     entered = tool("plan", name="EnterPlanMode")
     assert "plan_accepted" not in kinds(case(asked("Plan it", entered, "Hm."), intent="plan"))
-    assert "plan_accepted" in kinds(case(asked("Plan it", entered, tool("plan", "# Split")), intent="plan"))
+    taken = asked("Plan it", entered, tool("plan", "# Split"), "It splits the till.")
+    assert "plan_accepted" in kinds(case(taken, intent="plan"))
 
 
 # --- one piece more -------------------------------------------------------------------------------
@@ -267,9 +247,6 @@ def confidence_of(one: Case) -> float:
     return found
 
 
-PLAIN = asked(REQUEST, FIX, NO_WORD)
-
-
 @each_row(
     ("worse", "better"),
     [
@@ -278,49 +255,46 @@ PLAIN = asked(REQUEST, FIX, NO_WORD)
         (case(asked(REQUEST, FIX, checked("failed"), NO_WORD)), case(PLAIN)),
         (case(asked(REQUEST, checked(), FIX, NO_WORD)), case(asked(REQUEST, FIX, checked(), NO_WORD))),
         (case(PLAIN), case(asked(REQUEST, FIX, committed(), NO_WORD))),
-        (case(PLAIN), case(PLAIN, asked("perfect, thanks", "Welcome."))),
-        (case(PLAIN, COMPLAINT), case(PLAIN)),
-        (case(PLAIN, COMPLAINT, COMPLAINT, COMPLAINT), case(PLAIN, COMPLAINT)),
-        (case(PLAIN, asked("it is still wrong", NO_WORD)), case(PLAIN, COMPLAINT)),
-        (case(PLAIN, asked("never mind", "Fine.")), case(PLAIN)),
-        (case(PLAIN, failures=(FROZEN,)), case(PLAIN)),
-        (case(PLAIN), case(PLAIN, after=said_next("Add an export of receipts."))),
-        (
-            case(PLAIN, after=said_next("Add an export of receipts.")),
-            case(PLAIN, after=said_next("Great, thanks! Add an export of receipts.")),
-        ),
+        (case(PLAIN, asked("and gift cards?", NO_WORD)), case(PLAIN, asked("perfect, thanks", "Welcome."))),
         (case(asked(REQUEST, look("till/sum.py"), NO_WORD)), case(PLAIN)),
         (case(asked(REQUEST, FIX, Mark(kind="interrupt", at=""))), case(PLAIN)),
         (case(asked(REQUEST, FIX, "I was unable to reproduce it.")), case(asked(REQUEST, FIX, DONE))),
     ],
     ids=[
-        "says done", "tests pass", "tests fail", "tests are stale", "committed", "accepted", "complained",
-        "complained more often", "complaint left alone", "dropped", "failure signal", "moved on", "praised",
-        "nothing changed", "interrupted", "names failure",
+        "says done", "tests pass", "tests fail", "tests are stale", "committed", "accepted", "nothing changed",
+        "interrupted", "names failure",
     ],
 )  # fmt: skip
 def test_one_piece_of_evidence_moves_the_confidence_the_right_way(worse: Case, better: Case) -> None:
     assert confidence_of(worse) < confidence_of(better)
 
 
-@pytest.mark.parametrize("purpose", ["test", "build", "types"])
-def test_a_linter_that_fails_says_less_than_any_other_check(purpose: str) -> None:
-    failed = [case(asked(REQUEST, FIX, shell("make it", kind, "failed"), NO_WORD)) for kind in (purpose, "lint")]
-    assert confidence_of(failed[0]) < confidence_of(failed[1])
-
-
 def test_only_the_last_run_of_a_check_counts() -> None:
     again = case(asked(REQUEST, FIX, checked("failed"), FIX, checked(), DONE))
-    assert "check_failed" not in kinds(again)
+    assert "ends_on_error" not in kinds(again)
     assert "check_passed" in kinds(again)
 
 
-def test_a_commit_proves_nothing_while_a_complaint_stands() -> None:
-    assert "committed" not in kinds(case(FIXED, asked("it is still wrong", committed(), NO_WORD)))
+def test_the_failing_command_run_again_in_other_words_shows_nothing() -> None:
+    other = asked(REQUEST, shell(CURL, outcome="failed"), FIX, shell(f"{CURL}/sum", outcome="passed"), NO_WORD)
+    assert "ran_again" not in kinds(case(other))
 
 
-def test_a_complaint_said_next_is_no_moving_on() -> None:
-    assert not {"moved_on", "praised_after"} & kinds(case(FIXED, after=said_next("it is still wrong")))
+def test_what_a_sub_agent_changed_is_a_change() -> None:
+    changed = replace(FIX, by="agent-1")
+    assert not {"nothing_changed", "last_turn_idle"} & kinds(case(asked(REQUEST, changed, NO_WORD)))
+
+
+@each_row(
+    "text",
+    [
+        "The build no longer fails.",
+        "It failed to start because the port was taken; fixed.",
+        "原因是端口被占用，已修复。",
+    ],
+)
+def test_a_failure_that_is_told_as_gone_is_no_admission(text: str) -> None:
+    assert "admits_failure" not in kinds(case(asked(REQUEST, FIX, text)))
 
 
 # --- citations ------------------------------------------------------------------------------------
@@ -347,9 +321,9 @@ def stands(turn: int, quote: str, turns: tuple[Turn, ...], after: Prompt | None)
     return 1 <= turn <= len(turns) and any(squeezed(quote) in squeezed(text) for text in said_in(turns[turn - 1]))
 
 
-@each_row("kind", SHOWN)
+@each_row("kind", EVERY)
 def test_every_quote_stands_word_for_word_in_the_turn_it_names(kind: str) -> None:
-    one = SHOWN[kind]
+    one = EVERY[kind]
     found = judged(one)
     assert all(stands(cited.turn, cited.quote, one.turns, one.after) for cited in found.citations)
     assert all(stands(reason.turn, reason.quote, one.turns, one.after) for reason in found.reasons if reason.turn)
@@ -368,8 +342,8 @@ def test_quotes_stand_word_for_word_beside_code_addresses_and_odd_letters() -> N
 
 
 def test_praise_that_came_next_is_quoted_behind_the_last_turn() -> None:
-    one = SHOWN["praised_after"]
-    (praise,) = (reason for reason in judged(one).reasons if reason.kind == "praised_after")
+    one = SHOWING["accepted_next"]
+    (praise,) = (reason for reason in judged(one).reasons if reason.kind == "accepted_next")
     assert (praise.turn, praise.quote) == (2, "Perfect, thanks! Next, add an export of receipts.")
     assert Citation(turn=2, quote=praise.quote) in judged(one).citations
 
@@ -385,19 +359,19 @@ def test_citations_are_few_and_none_is_given_twice() -> None:
 
 @QUICK
 @given(any_turns(), st.sampled_from(INTENTS), failures, st.none() | prompts)
-def test_any_turns_are_judged_the_same_way_twice_and_by_the_formula(
+def test_any_turns_are_judged_the_same_way_twice_and_nothing_is_claimed_in_the_unclear_band(
     turns: Any, intent: Intent, failed: Any, after: Prompt | None
 ) -> None:
     found = outcome_of(turns, intent, failed, after)
     assert found == outcome_of(turns, intent, failed, after)
-    assert {reason.kind for reason in found.reasons} <= {*RULES.weights, "starting_point"}
+    assert {reason.kind for reason in found.reasons} <= {*EVERY, "starting_point"}
     if found.ungraded:
         assert (found.goal_complete, found.confidence, found.evidence) == (None, None, None)
         return
     assert found.evidence is not None
     assert found.confidence is not None
-    assert 0 <= found.confidence <= 1
-    assert found.goal_complete == is_goal_complete(intent, found.evidence, found.confidence, failed)
+    is_unclear = RULES.unclear.low <= found.confidence < RULES.unclear.high
+    assert found.goal_complete is (None if is_unclear else found.confidence >= RULES.unclear.high)
 
 
 @QUICK
@@ -410,9 +384,9 @@ def test_whatever_is_quoted_stands_where_it_says_and_whatever_is_not_silent_is_q
     assert found.citations or found.evidence in ("silent", None)
 
 
-@each_row("kind", SHOWN)
+@each_row("kind", EVERY)
 def test_the_reasons_add_up_to_the_confidence(kind: str) -> None:
-    found = judged(SHOWN[kind])
+    found = judged(EVERY[kind])
     total = sum(reason.weight for reason in found.reasons)
     assert found.confidence == pytest.approx(1 / (1 + exp(-total)), abs=0.001)
 

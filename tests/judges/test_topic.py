@@ -254,9 +254,8 @@ STEPS = st.builds(asked, texts, st.builds(edit, st.sampled_from(["till/sum.py", 
 
 @QUICK
 @given(st.lists(STEPS, min_size=2, max_size=6))
-def test_a_pause_makes_no_goal_by_itself_but_makes_one_surer(steps_: list[Step]) -> None:
+def test_a_pause_makes_a_new_goal_likelier_never_less(steps_: list[Step]) -> None:
     soon, later = (topic_of(session(*EARLIER["en"], *steps_, apart=apart)) for apart in (10, 30 * DAY))
-    assert [gap.is_shift for gap in soon] == [gap.is_shift for gap in later]
     assert all(one.confidence <= other.confidence for one, other in zip(soon, later, strict=True))
 
 

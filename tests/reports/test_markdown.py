@@ -25,7 +25,7 @@ def test_all_that_matters_is_told():
     assert "\\`assay audit 40\\`" not in told
     assert "`assay audit 40` measures it by your own word. Judged by the offline judge" in told
     assert "| completed | 4 | −3: 2 unverified, 1 error unresolved |" in told
-    assert "- 2 × the change was never verified (" in told
+    assert "- 2 × nothing shows that the change works (" in told
     assert told.count("\n| 2026-03-") == 10
     assert told.endswith("too young to tell\n")
 

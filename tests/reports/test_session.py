@@ -46,14 +46,14 @@ def all_facts(**more: Any) -> dict[str, Any]:
         (session_of(), "✓ crushed: explicit"),
         (missed(), "✗ not crushed: unverified"),
         (session_of(judge_status="no_goal"), "– not counted: no goal"),
-        (session_of(), "goal completed: explicit evidence; a chance of 0.90 that it was completed"),
+        (session_of(), "goal completed: shown by the evidence marked ✓; a chance of 0.90 that it was completed"),
         (
             session_of(evidence="silent", confidence=0.8),
-            "goal completed: nobody said so, but a chance of 0.80 reaches the 0.75 that this intent needs",
+            "goal completed: nobody said so and nothing shows it; a chance of 0.80 that it was completed",
         ),
         (
             missed(confidence=0.7499),
-            "goal not completed: nobody said so, and a chance of 0.74 misses the 0.75 that this intent needs",
+            "goal not completed: nobody said so and nothing shows it; a chance of 0.74 that it was completed",
         ),
         (failing("frustration"), "goal not completed: signs of failure; a chance of 0.40 that it was completed"),
         (session_of(judge_status="ungraded", ungraded_reason="thin"), "ungraded: thin"),

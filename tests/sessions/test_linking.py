@@ -136,13 +136,14 @@ def test_evidence_is_a_sentence(files: str, others: str, wait: float, evidence: 
         ({"project": "/home/ada/loom"}, False),
         ({"project": "/home/ada/till/sub"}, False),
         ({"agent": "codex"}, True),
-        ({"stream": "s-A", "first": 2, "last": 3, "signal": "topic"}, True),
+        ({"stream": "s-A", "first": 2, "last": 3, "signal": "topic"}, False),
+        ({"stream": "s-A", "first": 2, "last": 3, "signal": "commit"}, True),
         ({"signal": "commit"}, True),
         ({"signal": "clear"}, True),
         ({"signal": "person"}, False),
     ],
 )
-def test_projects_and_people_keep_sessions_apart_agents_and_streams_do_not(more: Any, is_merged: bool) -> None:
+def test_projects_people_and_a_shift_inside_a_stream_keep_sessions_apart(more: Any, is_merged: bool) -> None:
     first = segment("A", 1, 2)
     other = replace(segment("B", 3, 4, **more), files=first.files)
     assert ids(linked(first, other)) == (["AB"] if is_merged else ["A", "B"])
@@ -157,7 +158,7 @@ def test_sessions_that_run_side_by_side_stay_apart() -> None:
 
 
 def test_a_prompt_typed_while_the_turn_before_it_ran_does_not_run_beside_it() -> None:
-    early, late = segment("A", 1, 10), segment("B", 8, 12, stream="s-A", first=2, last=2, signal="topic")
+    early, late = segment("A", 1, 10), segment("B", 8, 12, stream="s-A", first=2, last=2, signal="commit")
     assert ids(linked(early, late)) == ["AB"]
 
 

@@ -65,6 +65,10 @@ NOT_ASKED: dict[str, frozenset[Intent]] = {
 """Checks that say nothing for an intent."""
 VERIFIED: frozenset[Intent] = frozenset({"bug_fix", "feature", "refactor"})
 """Intents that nothing completes but a change, and that a check should show."""
+SHOWS = frozenset(
+    {"accepted", "accepted_next", "check_passed", "ran_again", "concluded", "plan_accepted", "building_began"}
+)
+"""Kinds of evidence that show a goal reached by themselves; a landing and the agent's praise are none of them."""
 LOWEST = "F"
 LONGEST_TITLE, LONGEST_SUMMARY = 60, 240
 

@@ -199,7 +199,9 @@ def decide_status(substance: bool, rubric: RubricJudgement, outcome: OutcomeJudg
         return "trivial"
     if rubric.intent is None:
         return "ungraded" if why else "no_goal"
-    return "ungraded" if outcome.goal_complete is None else "ok"
+    if outcome.goal_complete is None:
+        return "ungraded" if why or outcome.confidence is None else "unclear"
+    return "ok"
 
 
 def list_models(turns: Sequence[Turn]) -> list[str]:

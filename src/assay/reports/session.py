@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.judges.criteria import FLOORS
+from assay.judges.criteria import SHOWS
 from assay.reports.format import (
     MARKS,
     UNKNOWN,
@@ -46,7 +46,27 @@ COUNTS = {
     },
 }  # fmt: skip
 """Counts that stand on one line, by their fact, each with its word."""
-WEIGHTS = Text("+ speaks for a completed goal, − against it (log-odds)", "dim")
+WEIGHTS = Text("+ speaks for a completed goal, − against it (log-odds); ✓ shows it", "dim")
+EVIDENCE = {
+    "starting_point": "where such goals start",
+    "says_done": "the agent says so",
+    "handed_in": "handed in",
+    "never_shown": "nothing shows that it works",
+    "admits_failure": "the agent says that it failed",
+    "nothing_changed": "nothing was changed",
+    "last_turn_idle": "last asked, nothing done",
+    "ends_on_error": "the last run failed",
+    "failure_signal": "a failure signal",
+    "full_answer": "a full answer",
+    "stopped": "stopped by the person",
+    "broken_after_showing": "broke off later",
+    "accepted": "the person says so",
+    "accepted_next": "the person says so",
+    "check_passed": "a check passed",
+    "ran_again": "run again, now right",
+    "concluded": "a conclusion",
+}
+"""Kinds of evidence named for what they are; the others by their own name."""
 VOTES = Text("+ the model says completed, − it says not, with its confidence", "dim")
 OF_MODELS = frozenset({"rationale", "vote", "no_vote"})
 
@@ -108,6 +128,10 @@ def render_verdict(one: Session) -> list[Text]:
     ]
     if one.judge_status == "ungraded":
         lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
+    elif one.judge_status == "unclear" and one.confidence is not None:
+        lines.append(
+            Text(f"unclear: a chance of {round_down(one.confidence)} that it was completed, so nothing is claimed")
+        )
     elif one.goal_complete is not None and not one.marked:
         done = "completed" if one.goal_complete else "not completed"
         lines.append(Text(f"goal {done}: {explain_ground(one)}"))
@@ -150,15 +174,16 @@ def format_intent_reasons(one: Session) -> str:
 def explain_ground(one: Session) -> str:
     """What the verdict stands on."""
     sure = UNKNOWN if one.confidence is None else round_down(one.confidence)
-    if one.evidence == "silent" and one.intent:
-        reaches = "but a chance of {} reaches" if one.goal_complete else "and a chance of {} misses"
-        return f"nobody said so, {reaches.format(sure)} the {FLOORS[one.intent]:.2f} that this intent needs"
-    stands_on = {"explicit": "explicit evidence", "failure": "signs of failure"}.get(one.evidence or "", "no evidence")
+    stands_on = {
+        "explicit": "shown by the evidence marked ✓",
+        "silent": "nobody said so and nothing shows it",
+        "failure": "signs of failure",
+    }.get(one.evidence or "", "no evidence")
     return f"{stands_on}; a chance of {sure} that it was completed"
 
 
 def round_down(confidence: float) -> str:
-    """Rounded down, so that 0.749 does not look like the 0.75 it misses."""
+    """Rounded down, so that 0.699 does not look like the 0.70 it misses."""
     return f"{int(confidence * 100 + 1e-9) / 100:.2f}"
 
 
@@ -177,12 +202,12 @@ def render_reasons(one: Session, turns: int) -> Table:
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for found in sorted(one.reasons, key=lambda found: (-abs(found.weight), found.turn, found.kind)):
-        style = GOOD if found.weight > 0 else BAD if found.weight < 0 else "dim"
-        weight = f"{found.weight:+.2f}".replace("-", "−")
+        style = BAD if found.weight < 0 else GOOD
+        weight = "✓" if found.kind in SHOWS else f"{found.weight:+.2f}".replace("-", "−")
         table.add_row(
             Text(weight, style),
             render_place(found.turn, turns),
-            Text(format_name(found.kind)),
+            Text(EVIDENCE.get(found.kind) or format_name(found.kind)),
             render_quote(found.quote),
         )
     known = {(found.turn, found.quote) for found in one.reasons}
@@ -308,7 +333,7 @@ def group_citations(one: Session) -> dict[int, list[str]]:
     """What cites each turn."""
     found: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for reason in sorted(one.reasons, key=lambda reason: -abs(reason.weight)):
-        found[reason.turn][format_name(reason.kind)] = None
+        found[reason.turn][EVIDENCE.get(reason.kind) or format_name(reason.kind)] = None
     for failure in one.facts.get("failure_signals", []):
         found[failure["turn"]][format_name(failure["kind"])] = None
     for citation in one.citations:

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from assay.judges.criteria import FLOORS
 from assay.scores.prism import has_crushed
 from assay.types import FailureKind, Intent, Row, Session
 
@@ -21,6 +20,7 @@ REASONS = {
     "frustration": "the person was left frustrated",
     "scope_abandoned": "the goal was dropped or put off",
     "check_failed": "the last check failed",
+    "failed_last": "the last command or check failed",
     "stopped": "stopped in the middle",
     "service": "the model's service failed at the end",
     "unanswered": "the last request was never answered",
@@ -28,10 +28,11 @@ REASONS = {
     "refused": "what the agent proposed was turned down",
     "complaint": "the last thing said was that something is wrong",
     "unchanged": "a change was asked for and never made",
+    "idle": "the last request changed nothing",
     "admitted": "the agent itself said that it did not work",
     "partial": "only a part of it was done",
     "reverted": "what was done was taken back",
-    "unverified": "the change was never verified",
+    "unverified": "nothing shows that the change works",
     "inconclusive": "it ended without a conclusion",
     "unconfirmed": "nobody confirmed it",
     "incomplete": "the judge saw the goal missed",
@@ -45,6 +46,7 @@ REMEDIES = {
     "frustration": "Say what you see and what you expected instead, and end when it is right.",
     "scope_abandoned": "Narrow the goal to what you will finish and see that done; leave the rest to a new session.",
     "check_failed": "Run the failing check again after the last edit, and end when it passes.",
+    "failed_last": "Stay until what failed last has been run again and passes, or say that it is expected.",
     "stopped": "Let the agent finish and look at the result before you leave, `/clear` or change the topic.",
     "service": "Resume the conversation when the service is back, and let the last request be answered.",
     "unanswered": "Resume the conversation and let the last request be answered before you leave.",
@@ -52,6 +54,7 @@ REMEDIES = {
     "refused": "Say what should be different about the proposal, and go on until you accept one.",
     "complaint": "Go on until what you reported is gone, and say so when it is.",
     "unchanged": "Name the change and the file, and see it applied before you end.",
+    "idle": "Let the last request be carried out, or say that the work was fine without it.",
     "partial": "Go on until the list is worked off, or agree on the smaller goal and say that it is reached.",
     "reverted": "Say what the next attempt must do differently, and see that one through.",
     "person": "Say in the session what is missing while it goes on, and stay until it is there.",
@@ -72,38 +75,25 @@ HABITS: dict[Intent, str] = {
 NO_HABIT = "Say at the end whether the goal was reached"
 
 TELLING: dict[str, str] = {kind: kind for kind in REASONS} | {
-    # How it ended (`sessions.endings`).
+    # How it ended (`sessions.endings`, `judges.offline.outcome`).
     "interrupted": "stopped",
     "mid_work": "stopped",
     "announces_more": "stopped",
+    "broken_after_showing": "stopped",
     "api_error": "service",
     "rejected": "refused",
     "pending": "waiting",
-    # What was said (`sessions.speech`).
+    "ends_on_error": "failed_last",
+    # What was said.
     "complains": "complaint",
     "frustrated": "frustration",
     "drops": "scope_abandoned",
     "asks_back": "waiting",
-    "complained_last": "complaint",
-    "kept_complaining": "complaint",
-    "dropped": "scope_abandoned",
-    "names_failure_first": "admitted",
-    "names_failure": "admitted",
-    "partly_done": "partial",
-    "asks_choice": "waiting",
-    "waits": "waiting",
-    "offers": "waiting",
-    "unsure": "inconclusive",
-    "no_conclusion": "inconclusive",
+    "admits_failure": "admitted",
     # What was done, or not.
-    "plan_rejected": "refused",
     "nothing_changed": "unchanged",
-    "nothing_changed_small": "unchanged",
-    "change_not_made": "unchanged",
-    "change_stopped": "stopped",
-    "reverted": "reverted",
-    "never_verified": "unverified",
-    "never_verified_feature": "unverified",
+    "last_turn_idle": "idle",
+    "never_shown": "unverified",
 }
 """Kinds of a judge's evidence that name a reason of ours; others leave it to the facts."""
 
@@ -138,12 +128,7 @@ def advise_session(session: Session) -> str | None:
     kind = find_obstacle(session)
     if kind is None or kind in REMEDIES:
         return REMEDIES[kind] if kind else None
-    floor = FLOORS[session.intent] if session.intent else None
-    if floor is None or session.evidence != "silent" or session.confidence is None or session.confidence >= floor:
-        return f"{pick_habit(session)}."
-    # Rounded down: 0.749 must not look like the 0.75 it misses.
-    shown = int(session.confidence * 100) / 100
-    return f"{pick_habit(session)}; silence alone gave a confidence of {shown:.2f}, and {floor:.2f} is needed."
+    return f"{pick_habit(session)}."
 
 
 def find_obstacle(session: Session) -> str | None:

@@ -187,6 +187,8 @@ class SegmentLinker:
         closed = [(other.find_closing(segment, began), other, "") for other in self.awake[segment.project]]
         if cleared := self.find_cleared(segment, began):
             closed = [one for one in closed if one[1] is not cleared[1]] + [cleared]
+        if segment.boundary.signal == "topic":  # a judge named a new goal here: a shared file does not take that back
+            closed = [one for one in closed if to_vendor(segment) not in one[1].ended]
         fitting = [one for one in closed if self.is_near(one[0], began) and self.is_same_work(one[1], segment)]
         if not fitting:
             return None

@@ -169,7 +169,10 @@ class RubricJudgement(Row, frozen=True):
 
 
 class OutcomeJudgement(Row, frozen=True):
-    """What the outcome judge says; `goal_complete` is `None` where it says nothing, and `ungraded` why."""
+    """What the outcome judge says; `goal_complete` is `None` where it claims nothing.
+
+    With a `confidence` the evidence speaks for neither (unclear); without one, `ungraded` says why.
+    """
 
     goal_complete: bool | None
     confidence: float | None

@@ -1,346 +1,334 @@
-"""The outcome judge: collects evidence, adds it up, says explicit, silent or failure, and cites."""
+"""The outcome judge: a rule for what broke off, one for what is shown, a few weights, and a calibrated chance."""
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from math import exp
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, cached_property
+from math import exp, log
 
 from msgspec import Struct
 
-from assay.facts.failures import DISMISSED
-from assay.judges.criteria import VERIFIED, is_goal_complete
+from assay.judges.criteria import SHOWS, VERIFIED
 from assay.judges.timeline import BEGINS_PLANNING, CheckRun, Timeline, TurnReading, read_timeline
 from assay.resources import load_table
 from assay.sessions import speech
-from assay.sessions.calls import find_telling_line
+from assay.sessions.calls import CHECKS, LANDING, find_telling_line, has_failed
 from assay.sessions.endings import BROKEN_ENDINGS
-from assay.types import Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
+from assay.types import Call, Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
 
 MOST_CITATIONS = 6
-QUOTE = 200
-EVEN = 0.5
+QUOTE = 160
 CHANGES: frozenset[Intent] = frozenset({"small_change", "bug_fix", "feature", "refactor"})
-READS: frozenset[Intent] = frozenset({"question", "investigation", "review"})
-LONG_ANSWER, MANY_WORDS, MANY_COMPLAINTS = 400, 40, 3
-OPENING = 160
-SHORT_QUOTE = 120
-LINT_ALONE = 0.3
-"""Linters complain of much that was there before."""
-QUESTION = re.compile(r"[?？]\W*\Z")
-UNFINISHED = re.compile(r"^.*(?:⬜|🚧|☐|⏳|\[ \]).*$", re.MULTILINE)
-"""An item of a list that is still open, as agents draw it."""
+FINDS: frozenset[Intent] = frozenset({"investigation", "review"})
+LONG_ANSWER, OPENING, CLOSING = 600, 300, 1_500
+"""Characters: of a full answer, and of the agent's closing words in which a failure or success is told."""
+SHORT_CHORE, EARLY_WORDS, NEXT_PROMPT = 14, 4, 600
+SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+
+
+class Weight(Struct, frozen=True):
+    """What a kind of evidence adds, and what it was fitted on."""
+
+    weight: float
+    low: float
+    high: float
+    n: int
+    complete: float
+
+
+class Calibration(Struct, frozen=True):
+    start: float
+    slope: float
+
+
+class UnclearBand(Struct, frozen=True):
+    low: float
+    high: float
 
 
 class OutcomeWeights(Struct, frozen=True):
     version: int
-    explicit: list[str]
-    thin: float
-    prior: dict[Intent, float]
-    weights: dict[str, float]
+    start: float
+    broken_off: float
+    shown: float
+    calibration: Calibration
+    unclear: UnclearBand
+    intents: dict[Intent, float]
+    weights: dict[str, Weight]
+    words: dict[str, list[str]]
+
+
+class OutcomeEvidence(Struct, frozen=True):
+    """One piece of evidence: a kind that `outcome.toml` weighs, or one of `SHOWS`."""
+
+    kind: str
+    turn: int
+    quote: str = ""
+
+
+def load_weights() -> OutcomeWeights:
+    return load_table("assay.judges.offline", "outcome.toml", OutcomeWeights)
+
+
+@cache
+def compile_words(meaning: str) -> re.Pattern[str]:
+    """The pattern of closing words with a meaning."""
+    return re.compile("|".join(load_weights().words[meaning]), re.IGNORECASE | re.MULTILINE)
+
+
+# --- the judgement ----------------------------------------------------------------------------
 
 
 def outcome(
     turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None
 ) -> OutcomeJudgement:
-    """Whether the goal was completed, how sure, and why."""
-    rules = load_table("assay.judges.offline", "outcome.toml", OutcomeWeights)
-    reasons = tuple(weigh_evidence(turns, intent, failures, after, rules))
-    start = Reason(kind="starting_point", turn=0, quote="", weight=rules.prior[intent])
-    if why := explain_thin(turns, reasons, failures, rules):
-        return OutcomeJudgement(goal_complete=None, confidence=None, evidence=None, reasons=reasons, ungraded=why)
-    confidence = round(1 / (1 + exp(-sum(reason.weight for reason in (start, *reasons)))), 3)
-    evidence = pick_evidence_kind(reasons, confidence, failures, rules)
-    complete = is_goal_complete(intent, evidence, confidence, failures)
+    """Whether the goal was completed, how likely that is, and why; nothing is claimed where that is unclear."""
+    rules = load_weights()
+    if not any(turn.replies or turn.calls or turn.marks for turn in turns):
+        return OutcomeJudgement(
+            goal_complete=None, confidence=None, evidence=None, ungraded="nothing but the prompt is there"
+        )
+    reasons = tuple(list_reasons(OutcomeRecord(read_timeline(turns), intent, failures, after), rules))
+    chance = round(1 / (1 + exp(-sum(reason.weight for reason in reasons))), 3)
+    if rules.unclear.low <= chance < rules.unclear.high:
+        return OutcomeJudgement(goal_complete=None, confidence=chance, evidence="silent", reasons=reasons)
+    complete = chance >= rules.unclear.high
     return OutcomeJudgement(
         goal_complete=complete,
-        confidence=confidence,
-        evidence=evidence,
+        confidence=chance,
+        evidence=name_evidence(reasons, complete, failures),
         citations=tuple(pick_citations(reasons, failures, complete)),
-        reasons=(start, *reasons),
+        reasons=reasons,
     )
 
 
-def weigh_evidence(
-    turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None, rules: OutcomeWeights
-) -> Iterator[Reason]:
-    """All evidence with its weight; a failure signal counts once, and not beside the broken ending it was read from."""
-    timeline = read_timeline(turns)
-    found = [*collect_evidence(timeline, intent, after)]
-    if failures and timeline.ending.kind not in BROKEN_ENDINGS:
-        found.append(OutcomeEvidence("failure_signal", failures[0].turn, failures[0].quote))
-    for one in found:
-        weight = round(rules.weights[one.kind] * one.share, 3)
-        yield Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=weight)
+def list_reasons(record: "OutcomeRecord", rules: OutcomeWeights) -> Iterator[Reason]:
+    """All that the chance is the sum of; what shows the goal reached lifts it where nothing speaks against it."""
+    line = rules.calibration
+    if record.is_broken_off:
+        start = line.start + line.slope * rules.start
+        yield Reason(kind="starting_point", turn=0, quote="", weight=round(start, 3))
+        end = record.timeline.ending
+        weight = log(rules.broken_off / (1 - rules.broken_off)) - start
+        yield Reason(kind=end.kind, turn=end.turn, quote=end.quote[:QUOTE], weight=round(weight, 3))
+        return
+    start = line.start + line.slope * (rules.start + rules.intents.get(record.intent, 0.0))
+    weighed = [(one, line.slope * rules.weights[one.kind].weight) for one in find_evidence(record)]
+    proof = [*find_proof(record)]
+    lift = 0.0
+    if any(one.quote for one in proof) and not any(weight < 0 for _, weight in weighed):
+        lift = max(0.0, log(rules.shown / (1 - rules.shown)) - start - sum(weight for _, weight in weighed))
+    yield Reason(kind="starting_point", turn=0, quote="", weight=round(start, 3))
+    for one, weight in (*weighed, *((one, 0.0 if n else lift) for n, one in enumerate(proof))):
+        yield Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(weight, 3))
 
 
-def explain_thin(
-    turns: Sequence[Turn], reasons: Sequence[Reason], failures: Sequence[Failure], rules: OutcomeWeights
-) -> str:
-    """Why nothing should be said of the outcome, or nothing."""
-    if not any(turn.replies or turn.calls or turn.marks for turn in turns):
-        return "nothing but the prompt is there"
-    if not failures and sum(abs(reason.weight) for reason in reasons) < rules.thin:
-        return "too little evidence either way"
-    return ""
-
-
-def pick_evidence_kind(
-    reasons: Sequence[Reason], confidence: float, failures: Sequence[Failure], rules: OutcomeWeights
-) -> EvidenceKind:
-    """Failure where a signal fired or quoted evidence is against it; explicit where somebody or something said so."""
-    if failures or (confidence < EVEN and any(reason.weight < 0 and reason.quote for reason in reasons)):
-        return "failure"
-    if confidence < EVEN:
-        return "silent"
-    is_said = any(reason.kind in rules.explicit and reason.weight > 0 and reason.quote for reason in reasons)
-    return "explicit" if is_said else "silent"
+def name_evidence(reasons: Iterable[Reason], complete: bool, failures: Sequence[Failure]) -> EvidenceKind:
+    """Explicit where something shows it, failure where words or a signal speak against it, else silent."""
+    if complete:
+        return "explicit" if any(reason.kind in SHOWS and reason.quote for reason in reasons) else "silent"
+    return "failure" if failures or any(reason.weight < 0 and reason.quote for reason in reasons) else "silent"
 
 
 def pick_citations(reasons: Sequence[Reason], failures: Sequence[Failure], complete: bool) -> Iterator[Citation]:
-    """The weightiest words for the conclusion, failure signals first."""
-    quoted = [(failure.turn, failure.quote) for failure in failures]
-    ordered = sorted(
-        (reason for reason in reasons if reason.quote), key=lambda reason: -reason.weight if complete else reason.weight
-    )
-    quoted += [(reason.turn, reason.quote) for reason in ordered if (reason.weight > 0) == complete]
+    """The words for the conclusion: what shows it or a failure signal first, then the weightiest."""
+    speaking = [reason for reason in reasons if reason.weight and (reason.weight > 0) == complete]
+    showing = [reason for reason in reasons if reason.kind in SHOWS and complete]
+    quoted = [] if complete else [(failure.turn, failure.quote) for failure in failures]
+    quoted += [
+        (reason.turn, reason.quote) for reason in (*showing, *sorted(speaking, key=lambda reason: -abs(reason.weight)))
+    ]
     for turn, quote in list(dict.fromkeys(pair for pair in quoted if pair[1].strip()))[:MOST_CITATIONS]:
         yield Citation(turn=turn, quote=quote)
 
 
-class OutcomeEvidence(Struct, frozen=True):
-    """A piece of evidence; `share` scales its weight."""
-
-    kind: str
-    turn: int
-    quote: str = ""
-    share: float = 1.0
+# --- what the session shows -------------------------------------------------------------------
 
 
-def collect_evidence(timeline: Timeline, intent: Intent, after: Prompt | None) -> Iterator[OutcomeEvidence]:
-    """All evidence of a session."""
-    return chain(
-        read_ending(timeline, intent),
-        read_last_words(timeline, intent),
-        read_next_prompt(after, len(timeline.readings) + 1),
-        read_changes(timeline, intent),
-        read_checks(timeline, intent),
-        read_landings(timeline),
-        read_plans(timeline, intent),
-        read_closing_words(timeline, intent),
-    )
+class OutcomeRecord:
+    """What is asked of a session's timeline more than once."""
+
+    def __init__(self, timeline: Timeline, intent: Intent, failures: Sequence[Failure], after: Prompt | None) -> None:
+        self.timeline = timeline
+        self.intent = intent
+        self.failures = failures
+        self.after = after
+        self.is_broken = timeline.ending.kind in BROKEN_ENDINGS
+        self.asked = [one for one in timeline.readings if one.turn.prompt and one.turn.prompt.kind != "shell"]
+        self.calls = [(one.number, call) for one in timeline.readings for call in one.turn.calls if not call.by]
+
+    @cached_property
+    def is_broken_off(self) -> bool:
+        """Whether the conversation ends there, in the middle, with nothing to show for it."""
+        return self.is_broken and self.after is None and not (self.passed or self.landing)
+
+    @cached_property
+    def last(self) -> TurnReading:
+        """The last turn that a person began."""
+        return (self.asked or self.timeline.readings)[-1]
+
+    @cached_property
+    def closing(self) -> str:
+        """The agent's last words, where they close the session."""
+        replies = [reply for one in self.timeline.readings for reply in one.turn.replies if reply.text.strip()]
+        asked_at = self.last.turn.prompt.at if self.last.turn.prompt else ""
+        is_closing = self.timeline.ending.kind == "answered" and replies and replies[-1].at >= asked_at
+        return replies[-1].text if is_closing else ""
+
+    @cached_property
+    def passed(self) -> CheckRun | None:
+        """A check whose last known run passed, after the last edit of code."""
+        latest = {
+            check.purpose: (place, check)
+            for place, check in zip(self.timeline.checked_at, self.timeline.checks, strict=True)
+            if check.passed is not None
+        }
+        fitting = [check for place, check in latest.values() if check.passed and place > self.timeline.last_edit]
+        return min(fitting, key=lambda check: check.purpose != "test", default=None)
+
+    @cached_property
+    def landing(self) -> tuple[int, str, Call] | None:
+        """The last commit, push or pull request after the last edit of code."""
+        places = [*zip(self.timeline.landed_at, self.timeline.landed, strict=True)]
+        return next((one for place, one in reversed(places) if place > self.timeline.last_edit), None)
+
+    @cached_property
+    def is_shown(self) -> bool:
+        """Whether something stands for the work: a check, a re-run, a landing, or the agent's word that it verified."""
+        return bool(self.passed or self.landing or self.second_run or compile_words("verified").search(self.closing))
+
+    @cached_property
+    def admission(self) -> str:
+        """The sentence in which the agent says at once that something did not work."""
+        failed, gone = compile_words("failed"), compile_words("gone")
+        sentences = SENTENCE.split(self.closing[:OPENING])
+        return next((one.strip() for one in sentences if failed.search(one) and not gone.search(one)), "")
+
+    @cached_property
+    def done_words(self) -> str:
+        """The words in which the agent says that it is done."""
+        text = self.closing[:CLOSING]
+        said = speech.parse_utterance(text)
+        if said.first("agent.done"):
+            return said.quote("agent.done")
+        found = compile_words("done").search(text)
+        return found.group().strip()[:QUOTE] if found else ""
+
+    @cached_property
+    def chore(self) -> str:
+        """The words in which the person asks last to hand the work in."""
+        said = self.last.said
+        is_short = len(self.asked) > 1 and said.words <= SHORT_CHORE
+        return said.quote("chores") if is_short and "chores" in said.heard else ""
+
+    @cached_property
+    def acceptance(self) -> OutcomeEvidence | None:
+        """The person's word that it is right: the last one, or what the next goal opens with."""
+        said = self.last.said
+        if len(self.asked) > 1 and said.first("accepts") and not said.first("complains", "frustrated"):
+            return OutcomeEvidence("accepted", self.last.number, said.quote("accepts"))
+        if self.after:
+            said = speech.parse_utterance(self.after.text[:NEXT_PROMPT])
+            if any(heard.word <= EARLY_WORDS for heard in said.heard.get("accepts", ())):
+                return OutcomeEvidence("accepted_next", len(self.timeline.readings) + 1, said.quote("accepts"))
+        return None
+
+    @cached_property
+    def second_run(self) -> tuple[int, Call] | None:
+        """The last command that had failed and was run again in the same words, now rightly."""
+        failed: set[str] = set()
+        found: dict[str, tuple[int, Call]] = {}
+        for number, call in self.calls:
+            if not call.command or any(run.purpose in CHECKS | LANDING for run in call.runs):
+                continue
+            if has_failed(call):
+                failed.add(call.command)
+                found.pop(call.command, None)
+            elif call.status == "ok" and call.command in failed:
+                found[call.command] = (number, call)
+        return max(found.values(), key=lambda one: one[0], default=None)
 
 
-def read_ending(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """A broken ending, and a conclusion that was given before it."""
-    end = timeline.ending
-    if end.kind == "landed":
-        yield OutcomeEvidence("landed", end.turn, end.quote)
-    if end.kind not in BROKEN_ENDINGS:
+def find_evidence(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
+    """The evidence that carries, when measured on sessions of people whom nobody had seen."""
+    timeline, end = record.timeline, record.timeline.ending
+    if record.is_broken and record.after is None:
+        yield OutcomeEvidence("broken_after_showing", end.turn, end.quote)
+    if end.kind in ("interrupted", "rejected") and record.after is not None:
+        yield OutcomeEvidence("stopped", end.turn, end.quote)
+    yield from find_closing_words(record)
+    if timeline.last_edit >= 0 and not record.is_shown and not record.is_broken and record.intent in VERIFIED:
+        yield OutcomeEvidence("never_shown", len(timeline.readings))
+    if record.landing:
+        yield OutcomeEvidence("handed_in", record.landing[0], record.landing[2].command[:QUOTE])
+    elif record.chore:
+        yield OutcomeEvidence("handed_in", record.last.number, record.chore)
+    yield from find_missing_changes(record)
+    yield from find_last_error(record)
+    for failure in record.failures[:1]:
+        yield OutcomeEvidence("failure_signal", failure.turn, failure.quote)
+
+
+def find_closing_words(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
+    """What the agent says of its work in the end."""
+    number = len(record.timeline.readings)
+    if record.admission and not record.is_shown:
+        yield OutcomeEvidence("admits_failure", number, record.admission[:QUOTE])
+    if record.done_words and not record.admission:
+        yield OutcomeEvidence("says_done", number, record.done_words)
+    if len(record.closing) >= LONG_ANSWER:
+        yield OutcomeEvidence("full_answer", number, record.timeline.readings[-1].closing)
+
+
+def find_missing_changes(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
+    """Whether a change that was wanted was made at all, and whether the last request changed anything."""
+    if record.intent not in CHANGES:
         return
-    yield OutcomeEvidence(end.kind, end.turn, end.quote)
-    before = [
-        reading for reading in timeline.readings if reading.number < end.turn and len(reading.reply.text) > LONG_ANSWER
-    ]
-    if intent in READS and before:
-        yield OutcomeEvidence("concluded_before", before[-1].number, before[-1].closing)
+    if not any(reading.is_mutating for reading in record.timeline.readings):
+        yield OutcomeEvidence("nothing_changed", len(record.timeline.readings))
+    is_excused = record.landing or record.chore or record.acceptance
+    if not record.last.is_mutating and not record.is_broken and not is_excused:
+        yield OutcomeEvidence("last_turn_idle", record.last.number)
 
 
-def read_last_words(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """The person's last words, and complaints before them."""
-    asked = [reading for reading in timeline.readings if reading.turn.prompt and reading.turn.prompt.kind != "shell"]
-    if len(asked) < 2:
-        return
-    last = asked[-1]
-    said = last.said
-    if said.first("drops") and not (last.has_edits or last.is_acceptance) and said.words <= MANY_WORDS:
-        yield OutcomeEvidence("dropped", last.number, said.quote("drops"))
-    if said.first("frustrated"):
-        yield OutcomeEvidence("frustrated", last.number, said.quote("frustrated"))
-    if last.is_complaint:
-        yield from read_complaint(timeline, last, sum(reading.is_complaint for reading in asked))
-    elif last.is_acceptance:
-        yield OutcomeEvidence("accepted", last.number, said.quote("accepts"))
-    elif last.is_chore:
-        yield OutcomeEvidence("landing_asked", last.number, said.quote("chores"))
-    elif QUESTION.search(said.text[-200:]) and intent not in READS:
-        yield OutcomeEvidence("went_on_asking", last.number, said.source.strip()[-SHORT_QUOTE:])
+def find_last_error(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
+    """The last check of all that failed, or the last call of all."""
+    known = [check for check in record.timeline.checks if check.passed is not None]
+    ended = [(number, call) for number, call in record.calls if call.status in ("ok", "error")]
+    if known and not known[-1].passed:
+        yield OutcomeEvidence("ends_on_error", known[-1].turn, find_telling_line(known[-1].call))
+    elif ended and has_failed(ended[-1][1]):
+        yield OutcomeEvidence("ends_on_error", ended[-1][0], find_telling_line(ended[-1][1]))
 
 
-def read_complaint(timeline: Timeline, last: TurnReading, complaints: int) -> Iterator[OutcomeEvidence]:
-    """A problem reported last, and what was done about it."""
-    quote = last.said.quote("complains", "frustrated") or last.said.source.strip()[:SHORT_QUOTE]
-    yield OutcomeEvidence("complained_last", last.number, quote, weigh_complaint(last))
-    if last.is_mutating and timeline.ending.kind not in BROKEN_ENDINGS:
-        yield OutcomeEvidence("complaint_worked_on", last.number)
-        if any(check.turn == last.number and check.passed for check in timeline.checks):
-            yield OutcomeEvidence("complaint_checked", last.number)
-    if complaints >= MANY_COMPLAINTS:
-        yield OutcomeEvidence("kept_complaining", last.number)
+def find_proof(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
+    """What shows a goal reached: the person's word, a check, what failed run again, a conclusion, a plan taken."""
+    if record.acceptance:
+        yield record.acceptance
+    if record.intent in CHANGES:
+        if record.passed:
+            yield OutcomeEvidence("check_passed", record.passed.turn, record.passed.call.command[:QUOTE])
+        elif record.second_run:
+            yield OutcomeEvidence("ran_again", record.second_run[0], record.second_run[1].command[:QUOTE])
+    if record.intent in FINDS and not record.is_broken:
+        kinds = ("agent.concludes", "agent.findings")
+        spoken = [reading for reading in record.timeline.readings if reading.reply.first(*kinds)]
+        if spoken:
+            yield OutcomeEvidence("concluded", spoken[-1].number, spoken[-1].reply.quote(*kinds))
+    if record.intent == "plan":
+        yield from find_taken_plan(record.timeline)
 
 
-def weigh_complaint(reading: TurnReading) -> float:
-    """One mild word among many is half a complaint."""
-    heard = reading.said.count("complains") + 2 * reading.said.count("frustrated")
-    return 1.0 if heard >= 2 or reading.said.words <= 25 else 0.5
-
-
-def read_next_prompt(after: Prompt | None, turn: int) -> Iterator[OutcomeEvidence]:
-    """What the person said when turning to the next goal."""
-    if after is None:
-        return
-    said = speech.parse_utterance(after.text[:600])
-    if any(heard.word <= 4 for heard in said.heard.get("accepts", ())):
-        yield OutcomeEvidence("praised_after", turn, said.quote("accepts"))
-    elif not said.first("complains", "frustrated"):
-        yield OutcomeEvidence("moved_on", turn, after.text.strip()[:SHORT_QUOTE])
-
-
-def read_changes(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """Whether what was asked for was done at all."""
-    if intent not in CHANGES or not timeline.readings:
-        return
-    last = timeline.readings[-1]
-    if not any(reading.is_mutating for reading in timeline.readings):
-        yield OutcomeEvidence(
-            "nothing_changed_small" if intent == "small_change" else "nothing_changed", len(timeline.readings)
-        )
-        return
-    asks = [reading for reading in timeline.readings if is_change_request(reading)]
-    if asks and not any(reading.is_mutating for reading in timeline.readings[asks[-1].number - 1 :]):
-        latest = asks[-1]
-        kind = (
-            "change_stopped"
-            if any(call.status in ("rejected", "interrupted") for call in latest.turn.calls)
-            else "change_not_made"
-        )
-        yield OutcomeEvidence(kind, latest.number, latest.said.source.strip()[:SHORT_QUOTE])
-    undone = [
-        call
-        for call in last.turn.calls
-        for run in call.runs
-        if run.purpose in ("revert", "restore", "reset") and run.outcome != "failed"
-    ]
-    if undone and not last.has_edits:
-        yield OutcomeEvidence("reverted", last.number, undone[-1].command[:160])
-
-
-def is_change_request(reading: TurnReading) -> bool:
-    """The prompt asks to change something, by its opening words."""
-    kinds = ("asks.bug_fix", "asks.feature", "asks.refactor", "asks.small_change")
-    is_question = bool(QUESTION.search(reading.said.text[-200:]))
-    return not is_question and any(heard.word <= 2 for kind in kinds for heard in reading.said.heard.get(kind, ()))
-
-
-def read_checks(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """The last run of each kind of check, before or after the last edit."""
-    latest: dict[str, tuple[int, CheckRun]] = {}
-    for place, check in zip(timeline.checked_at, timeline.checks, strict=True):
-        if check.passed is not None:
-            latest[check.purpose] = (place, check)
-    failed = [check for place, check in latest.values() if not check.passed and place > timeline.last_edit]
-    passed = [check for place, check in latest.values() if check.passed and place > timeline.last_edit]
-    if failed and not is_dismissed(timeline):
-        worst = min(failed, key=lambda check: ("test", "build", "types", "lint").index(check.purpose))
-        share = LINT_ALONE if worst.purpose == "lint" else 1.0
-        yield OutcomeEvidence("check_failed", worst.turn, find_telling_line(worst.call), share)
-    elif passed:
-        best = min(passed, key=lambda check: check.purpose != "test")
-        yield OutcomeEvidence("check_passed", best.turn, best.call.command[:160])
-    elif any(check.passed for _, check in latest.values()):
-        yield OutcomeEvidence("check_passed_before", len(timeline.readings))
-    elif intent in VERIFIED and not latest and timeline.last_edit >= 0:
-        yield OutcomeEvidence(
-            "never_verified_feature" if intent == "feature" else "never_verified", len(timeline.readings)
-        )
-
-
-def is_dismissed(timeline: Timeline) -> bool:
-    """The agent says that what still fails is not of this work."""
-    replies = timeline.readings[-1].turn.replies
-    return bool(replies) and bool(DISMISSED.search(replies[-1].text))
-
-
-def read_landings(timeline: Timeline) -> Iterator[OutcomeEvidence]:
-    """Commits and pull requests after the last edit; they prove nothing while a complaint stands."""
-    if timeline.readings and timeline.readings[-1].is_complaint:
-        return
-    after = [one for place, one in zip(timeline.landed_at, timeline.landed, strict=True) if place > timeline.last_edit]
-    opened = [one for one in after if one[1] in ("pr", "push")]
-    if opened:
-        yield OutcomeEvidence("pull_request", opened[-1][0], opened[-1][2].command[:160])
-    elif after:
-        yield OutcomeEvidence("committed", after[-1][0], after[-1][2].command[:160])
-
-
-def read_plans(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """Plans that were accepted or refused, and a go-ahead after which building began."""
-    if intent != "plan":
-        return
+def find_taken_plan(timeline: Timeline) -> Iterator[OutcomeEvidence]:
+    """A plan that was accepted, and a go-ahead after which building began."""
     plans = [
-        (reading, call)
+        (reading.number, call)
         for reading in timeline.readings
         for call in reading.turn.calls
         if call.kind == "plan" and call.name != BEGINS_PLANNING
     ]
-    if plans:
-        reading, call = plans[-1]
-        quote = (call.target or call.output).strip()[:SHORT_QUOTE]
-        if call.status == "ok":
-            yield OutcomeEvidence("plan_accepted", reading.number, quote)
-        elif call.status in ("rejected", "interrupted"):
-            yield OutcomeEvidence("plan_rejected", reading.number, quote)
+    if plans and plans[-1][1].status == "ok":
+        number, call = plans[-1]
+        yield OutcomeEvidence("plan_accepted", number, (call.target or call.output).strip()[:QUOTE])
     agreed = [reading for reading in timeline.readings[1:] if reading.has_edits and reading.said.first("agrees")]
     if agreed:
         yield OutcomeEvidence("building_began", agreed[-1].number, agreed[-1].said.quote("agrees"))
-
-
-def read_closing_words(timeline: Timeline, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """The agent's last words: done, failed, a question, an answer."""
-    spoken = [reading for reading in timeline.readings if reading.reply.text]
-    if not spoken or timeline.ending.kind in ("unanswered", "api_error"):
-        return
-    last = spoken[-1]
-    yield from read_claims(last, intent)
-    if QUESTION.search(last.closing):
-        was_done = last.is_mutating or (
-            not is_change_request(last) and any(one.is_mutating for one in timeline.readings[-2:])
-        )
-        is_open = not was_done and intent not in ("question", "investigation")
-        yield OutcomeEvidence("asks_choice" if is_open else "offers", last.number, last.closing)
-    elif intent in CHANGES and speech.parse_utterance(last.closing).first("agent.asks_back") and not last.is_mutating:
-        yield OutcomeEvidence("waits", last.number, last.closing)
-    if left := UNFINISHED.search(last.turn.replies[-1].text):
-        yield OutcomeEvidence("partly_done", last.number, left.group().strip())
-    if intent in READS:
-        yield from read_answer(timeline, spoken, intent)
-
-
-def read_claims(last: TurnReading, intent: Intent) -> Iterator[OutcomeEvidence]:
-    """Success or failure, in the opening words or later."""
-    reply, opening = last.reply, speech.parse_utterance(last.reply.text[:OPENING])
-    if opening.first("agent.failed"):
-        yield OutcomeEvidence("names_failure_first", last.number, reply.quote("agent.failed"))
-    elif opening.first("agent.done"):
-        yield OutcomeEvidence("opens_done", last.number, reply.quote("agent.done"))
-    elif reply.first("agent.done"):
-        yield OutcomeEvidence("said_done", last.number, reply.quote("agent.done"))
-    elif intent in CHANGES:
-        yield OutcomeEvidence("no_done_words", last.number)
-    if reply.count("agent.failed") >= 2 and not opening.first("agent.failed"):
-        yield OutcomeEvidence("names_failure", last.number, reply.quote("agent.failed"))
-
-
-def read_answer(timeline: Timeline, spoken: list[TurnReading], intent: Intent) -> Iterator[OutcomeEvidence]:
-    """For goals that ask for words: a full answer, a conclusion, a verdict."""
-    last = spoken[-1]
-    longest = max(len(reading.reply.text) for reading in spoken)
-    if longest >= LONG_ANSWER and timeline.ending.kind not in BROKEN_ENDINGS:
-        yield OutcomeEvidence("full_answer", last.number, last.closing)
-    concludes = [reading for reading in spoken if reading.reply.first("agent.concludes", "agent.findings")]
-    if concludes and intent != "question":
-        quote = concludes[-1].reply.quote("agent.concludes", "agent.findings")
-        yield OutcomeEvidence("concluded", concludes[-1].number, quote)
-    elif intent != "question":
-        yield OutcomeEvidence("no_conclusion", last.number)
-    if last.reply.first("agent.unsure"):
-        yield OutcomeEvidence("unsure", last.number, last.reply.quote("agent.unsure"))

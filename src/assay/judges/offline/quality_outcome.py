@@ -23,7 +23,7 @@ from assay.types import Call
 LIKELY = 0.25
 """Below this chance, what was not completed was not even begun well."""
 FAILED, PARTIAL, COMPLETE, EXCEEDED = 0.0, 1 / 3, 2 / 3, 1.0
-GLAD = frozenset({"accepted", "praised_after"})
+GLAD = frozenset({"accepted", "accepted_next"})
 ENDINGS: dict[EndingKind, float] = {
     "answered": 1.0,
     "landed": 1.0,

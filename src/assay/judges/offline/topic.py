@@ -17,8 +17,6 @@ from assay.sessions.speech.phrases import UNSPACED, load_frequent_words
 from assay.types import Call, Gap, Stream, Turn
 
 MOST_SIGNS = 3
-PAUSE = "hours"
-"""The sign of time that passed: it makes a new goal surer, never one by itself."""
 BEFORE, SOON, LATER = 4, 2, 4
 """Turns before a step, and after it, that are compared."""
 RECENT, AHEAD = 8, 6
@@ -63,12 +61,8 @@ def topic(stream: Stream) -> tuple[Gap, ...]:
 def judge_gap(turn: int, signs: dict[str, float], card: Scorecard) -> Gap:
     """The signs of one step, added up."""
     added = {name: value * card.signs[name].weight for name, value in signs.items() if value}
-    apart = added.pop(PAUSE, 0.0)
     over = sum(added.values()) - card.threshold
     is_shift = over > 0
-    if is_shift:
-        added[PAUSE] = apart
-        over += apart
     leading = sorted(added, key=lambda name: (-added[name] if is_shift else added[name], name))
     told = [card.signs[name].says for name in leading[:MOST_SIGNS] if (added[name] > 0) == is_shift]
     confidence = 1 / (1 + exp(-over))
@@ -257,11 +251,13 @@ def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
     opens, says_new = has_opening_request(said), has_early(said, "new_topic", SHORT)
     is_question = bool(QUESTION.search(said.text[-200:]))
     gap = parse_seconds(here.turn.at) - parse_seconds(last.turn.ended_at or last.turn.at)
+    is_chore = "chores" in said.heard and said.words <= SHORT
+    may_begin = gap == gap and not (here.is_bare or is_chore)  # a go-ahead goes on, however long it took
     return {
         "cue": float(has_early(said, "new_topic", TINY) and said.words > OPENING),
         "opens": float(opens),
         "bare": float(here.is_bare),
-        "chore": float("chores" in said.heard and said.words <= SHORT),
+        "chore": float(is_chore),
         "accepted": float("accepts" in own.heard and not (opens and says_new) and (not opens or said.words <= SHORT)),
         "lets_go": float(has_early(own, "drops", SHORT) and not says_new),
         "closed": float(
@@ -279,7 +275,7 @@ def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
         "asked_back": float(last.asks_back),
         "unfinished": float(last.is_unfinished),
         "quick": float(gap < QUICK_S),
-        "hours": min(4.0, log1p(max(0.0, gap) / 3600)) if gap == gap else 0.0,
+        "hours": min(4.0, log1p(max(0.0, gap) / 3600)) if may_begin else 0.0,
     }
 
 
