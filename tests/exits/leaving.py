@@ -31,6 +31,8 @@ EXITS: dict[str, list[str]] = {
     "session rename": ["{session} {secret}"],
     "session mark": ["{session} not --why {secret}", "{session} landed", "{session} --undo"],
     "session marks": ["", "--json"],
+    "audit": ["5", "--status", "--status --json", "--list", "--list --json", "--export {top}/out-verdicts.jsonl",
+              "--import {top}/out-verdicts.jsonl"],
     "session split": ["{session} 2", "{session} 99"],
     "session merge": ["{session} {other}"],
     "demo": ["", "--json"],
@@ -56,8 +58,8 @@ EXITS: dict[str, list[str]] = {
     "eval mine": ["{session} --into {top}/mined", "{session} --into {top}/mined --json"],
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
-ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push"})
-CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge")
+ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push", "audit"})
+CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge", "audit")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
 """Slices of one report, of which one tells enough once all of them were seen."""
 SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--version", "--help"})

@@ -12,6 +12,7 @@
 - `rework`: what became of lines; `repositories`: where
 
 And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
+`audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in),
 `quality` (how well they were run), `egress` (what would be sent), `doctor` (what may be amiss),
 `langfuse_scores` (what is pushed to a Langfuse project).
 

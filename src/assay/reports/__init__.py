@@ -5,6 +5,7 @@
 - `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
+- `audit`: a session as an audit shows it, and how far that is
 - `quality`, `profiles`: how well sessions were run, and what that was judged by
 - `egress`: what would leave this machine
 - `doctor`: what was found, skipped and not understood

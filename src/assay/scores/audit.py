@@ -89,7 +89,8 @@ def explain_no_correction(told: int, sessions: int, answered: int, missing: int)
     if missing > MOST_MISSING * answered:
         return f"{missing} sessions that would have been drawn are not answered: it is no sample of these sessions"
     if told < LEAST and answered < sessions:
-        return f"{told} of at least {LEAST} answers that the correction needs"
+        needed = f"at least {LEAST}" if sessions > LEAST else f"all {sessions}"
+        return f"{told} of {needed} answers that the correction needs"
     return None if told else "no answer says whether a session landed"
 
 
