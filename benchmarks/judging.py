@@ -34,7 +34,7 @@ from assay.types import Usage
 from benchmarks.tables import table
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
-JOBS = ("topic", "rubric", "outcome", "language")
+JOBS = ("topic", "session")
 MODEL = "claude-haiku-4-5"
 BATCH_SHARE = 0.5
 
@@ -70,7 +70,7 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
         changes = scan(store, find_files([corpus]), count_cores(), lambda *_: None)
         client = ModelClient(store, config, connect_without_key(config, {}), AskOptions(only_kept=True))
         with closing(client), open_run(store, config, changes.roots, models=ModelAccess(client=client)) as run:
-            wanted = [(one.about, measure_question(one.question)) for one in run.list_questions()]
+            wanted = [(one.about, measure_question(one)) for one in run.list_questions()]
         streams = store.transcripts.count_streams(changes.roots, "", "", "")
     if client.price is None:
         sys.exit(f"{MODEL} is in no price list")
@@ -103,11 +103,11 @@ def by_job(found: Sequence[Put]) -> Table:
             output = some[0].usage.output
             rows.append([job, f"{len(some):,}", f"{middle:,.0f}", f"{high:,.0f}", f"{output:,}", f"{cached:.0%}"])
     head = ["judge", "questions", "tokens in, median", "p95", "out, usually", "from the cache"]
-    return table("One question (topic: of a stream; the others: of a session)", head, rows)
+    return table("One question: the topics of a stream, or a session", head, rows)
 
 
 def by_session(found: Sequence[Put], price: Price) -> Table:
-    """Rubric, outcome and language together; the topic, which is a stream's, beside it."""
+    """Of sessions, and of the topics of streams."""
     sums: dict[str, dict[str, list[Put]]] = {"session": defaultdict(list), "stream": defaultdict(list)}
     for one in found:
         sums["stream" if one.sized.job == "topic" else "session"][one.about].append(one)

@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "sessions": "clock types config resources",
     "git": "errors sessions",
     "facts": "types resources plugins sessions",
-    "judges": "types errors resources plugins llm sessions facts",
+    "judges": "types errors resources llm sessions facts",
     "scores": "types errors resources config judges",
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",

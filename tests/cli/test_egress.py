@@ -44,16 +44,16 @@ def test_what_is_shown_is_what_is_sent_byte_for_byte(tmp_path: Path):
         assert not service.requests
         assert run("score", *place(tmp_path, service), "--yes", "--json").code == 0
         assert sorted(map(told, shown["requests"])) == sorted(map(arrived, service.calls))
-        assert shown["estimate"]["questions"] == len(service.calls) == 16
+        assert shown["estimate"]["questions"] == len(service.calls) == 8
         received = sum(len(text.encode()) for one in service.calls for text in arrived(one)[1:])
         assert sum(one["bytes"] for one in shown["requests"]) == received
         after = egress(tmp_path, service, "--json").json
         assert TOKEN not in sent(service)
-        assert len(service.requests) == 16
+        assert len(service.requests) == 8
     assert after["requests"] == []
     assert after["estimate"]["questions"] == 0
     assert TOKEN not in json.dumps(shown)
-    assert sum(one["redacted"].get("github-token", 0) for one in shown["requests"]) >= 4
+    assert sum(one["redacted"].get("github-token", 0) for one in shown["requests"]) >= 2
     assert {one["to"] for one in shown["requests"]} == {service.url}
 
 
@@ -62,10 +62,10 @@ def test_what_a_model_answered_before_is_marked_and_no_part_of_the_estimate(tmp_
     with ModelServer(agreeable) as service:
         run("score", *place(tmp_path, service), "--yes", "--max-cost", 0.016, "--json")
         done = len(service.calls)
-        assert 0 < done < 8
+        assert 0 < done < 4
         shown = egress(tmp_path, service, "--json").json
         open_ = [one for one in shown["requests"] if not one["is_answered"]]
-        assert len(open_) == shown["estimate"]["questions"] == 8 - done
+        assert len(open_) == shown["estimate"]["questions"] == 4 - done
         run("score", *place(tmp_path, service), "--yes", "--json")
     assert sorted(map(told, open_)) == sorted(map(arrived, service.calls[done:]))
 
@@ -77,12 +77,12 @@ def test_the_choice_and_the_votes_of_a_score_hold_here_too(tmp_path: Path):
         for choice in (["--since", "2026-03-05"], ["--project", "wheel"]):
             shown = egress(tmp_path, service, "--votes", 3, "--json", *choice).json
             assert {one["project"] for one in shown["requests"]} == {"/home/ada/wheel"}
-            assert sorted(one["job"] for one in shown["requests"]) == ["language", *["outcome"] * 3, "rubric", "topic"]
+            assert sorted(one["job"] for one in shown["requests"]) == [*["session"] * 3, "topic"]
         run("score", *place(tmp_path, service), "--yes", "--votes", 3, "--project", "wheel")
-    assert jobs(service.calls) == {"topic": 1, "rubric": 1, "language": 1, "outcome": 3}
+    assert jobs(service.calls) == {"topic": 1, "session": 3}
 
 
-@pytest.mark.parametrize(("policy", "requests"), [("opt_out = true", 4), ("retention_days = 90000", 8)])
+@pytest.mark.parametrize(("policy", "requests"), [("opt_out = true", 2), ("retention_days = 90000", 4)])
 def test_a_tenant_that_may_not_be_sent_is_not_shown(tmp_path: Path, policy: str, requests: int):
     talks(tmp_path / "in", 1)
     write_lines(
@@ -94,14 +94,14 @@ def test_a_tenant_that_may_not_be_sent_is_not_shown(tmp_path: Path, policy: str,
         words = egress(tmp_path, service, "--words", cwd=tmp_path)
         assert not service.requests
     assert len(ran.json["requests"]) == requests
-    assert ("heddles" in ran.out) is ("heddles" in words.out) is (requests == 8)
+    assert ("heddles" in ran.out) is ("heddles" in words.out) is (requests == 4)
 
 
 def test_it_needs_no_key_and_says_where_words_would_go(tmp_path: Path):
     talks(tmp_path / "in", 1)
     found = run("egress", tmp_path / "in", "--store", tmp_path / "s.db", "--judge", "anthropic", "--json").json
     assert found["to"] == "https://api.anthropic.com"
-    assert len(found["requests"]) == 4
+    assert len(found["requests"]) == 2
 
 
 def test_the_offline_judge_sends_nothing(tmp_path: Path):

@@ -80,9 +80,9 @@ def test_stopped_after_half_the_calls_nothing_that_was_answered_is_asked_again(
     talks(tmp_path / "in", 4)
     with ModelServer(agreeable) as service:
         answered = iter(range(100))
-        service.reply = lambda job, text: SlowReply(60 if next(answered) >= 8 else 0, agreeable(job, text))
+        service.reply = lambda job, text: SlowReply(60 if next(answered) >= 4 else 0, agreeable(job, text))
         process = started(tmp_path, service)
-        until(lambda: len(service.calls) == 10 and len(rows(tmp_path, "SELECT 1 FROM answers")) == 8)
+        until(lambda: len(service.calls) == 6 and len(rows(tmp_path, "SELECT 1 FROM answers")) == 4)
         process.send_signal(way)
         out, err = process.communicate(timeout=60)
         assert (process.returncode, out) == (code, b"")
@@ -90,21 +90,21 @@ def test_stopped_after_half_the_calls_nothing_that_was_answered_is_asked_again(
             told = err.decode().splitlines()
             assert len(told) == 2
             assert told[1].startswith("assay: stopped; what was")
-        under_way = {index for index, _ in enumerate(service.calls) if index >= 8}
+        under_way = {index for index, _ in enumerate(service.calls) if index >= 4}
         service.over.set()  # what hung may end now
         service.reply = agreeable
         found = score(tmp_path, service, "--yes").json
         counts = asked(service)
     lost = [words for words, n in counts.items() if n > 1]
     assert len(lost) <= len(under_way) == 2
-    assert len(counts) == 16
-    assert sum(counts.values()) == 16 + len(lost)
+    assert len(counts) == 8
+    assert sum(counts.values()) == 8 + len(lost)
     calls = rows(tmp_path, "SELECT key, cost_usd, input, output FROM calls")
-    assert len(calls) == len({key for key, *_ in calls}) == 16
+    assert len(calls) == len({key for key, *_ in calls}) == 8
     assert sum(cost for _, cost, *_ in calls) == pytest.approx(
         sum((given * INPUT_USD + came * OUTPUT_USD) / 1_000_000 for _, _, given, came in calls)
     )
-    assert found["judge"]["spending"]["calls"] == 8
+    assert found["judge"]["spending"]["calls"] == 4
     assert plain(found) == undisturbed
 
 
@@ -119,12 +119,12 @@ def test_killed_while_a_batch_runs_the_next_run_collects_it(tmp_path: Path, undi
         service.looks = 0
         ran = score(tmp_path, service, "--yes", "--batch")
         handed = [len(one.body["requests"]) for one in service.requests if one.method == "POST"]
-    assert handed == [4, 4, 8]
+    assert handed == [4, 4]
     assert set(asked(service).values()) == {1}
     assert rows(tmp_path, "SELECT id FROM batches") == []
     assert plain(ran.json) == undisturbed
     calls = rows(tmp_path, "SELECT cost_usd, input, output FROM calls")
-    assert len(calls) == 16
+    assert len(calls) == 8
     assert sum(cost for cost, *_ in calls) == pytest.approx(
         sum((given * INPUT_USD + came * OUTPUT_USD) / 2_000_000 for _, given, came in calls)
     )
@@ -184,7 +184,7 @@ def test_in_a_pipe_nothing_is_sent_without_yes(tmp_path: Path):
         assert (ran.code, ran.out) == (2, "")
         assert is_one_line(ran.err)
         assert not [
-            word for word in ("8 questions", "USD", "nothing was sent", "--yes", "assay egress") if word not in ran.err
+            word for word in ("4 questions", "USD", "nothing was sent", "--yes", "assay egress") if word not in ran.err
         ]
         assert not service.requests
         assert score(tmp_path, service, "--yes").code == 0
@@ -192,7 +192,7 @@ def test_in_a_pipe_nothing_is_sent_without_yes(tmp_path: Path):
     assert (quiet.code, quiet.err) == (0, "")  # nothing is left to ask
 
 
-@pytest.mark.parametrize(("typed", "code", "calls"), [(b"\n", 2, 0), (b"y\n", 0, 4)])
+@pytest.mark.parametrize(("typed", "code", "calls"), [(b"\n", 2, 0), (b"y\n", 0, 2)])
 def test_on_a_terminal_the_person_is_asked(tmp_path: Path, typed: bytes, code: int, calls: int):
     talks(tmp_path / "in", 1)
     leader, terminal = pty.openpty()
@@ -210,7 +210,7 @@ def test_on_a_terminal_the_person_is_asked(tmp_path: Path, typed: bytes, code: i
         out, _ = process.communicate(timeout=60)
         os.close(leader)
         assert (process.returncode, len(service.calls)) == (code, calls)
-        assert b"4 questions" in said
+        assert b"2 questions" in said
     assert bool(out) is (code == 0)
 
 
@@ -276,7 +276,7 @@ def test_show_and_sessions_ask_nobody_and_say_what_the_report_said(tmp_path: Pat
     talks(tmp_path / "in", 2)
     with ModelServer(agreeable) as service:
         report = score(tmp_path, service, "--yes", "--votes", 3).json
-        assert jobs(service.calls)["outcome"] == 6
+        assert jobs(service.calls)["session"] == 6
         before = len(service.requests)
         listed = run("sessions", tmp_path / "in", "--store", tmp_path / "s.db", "--json").json["sessions"]
         first = report["sessions"][0]
@@ -316,7 +316,7 @@ def test_again_is_only_for_what_was_refused(tmp_path: Path):
     talks(tmp_path / "in", 2)
     write_lines(tmp_path / "in" / "s9.jsonl", *talk("loom9"))
     with ModelServer(agreeable) as service:
-        service.reply = lambda job, text: "no JSON" if job == "rubric" and "loom9" in text else agreeable(job, text)
+        service.reply = lambda job, text: "no JSON" if job == "session" and "loom9" in text else agreeable(job, text)
         first = score(tmp_path, service, "--yes").json
         assert sorted(one["judge_status"] for one in first["sessions"]) == ["ok", "ok", "ungraded"]
         service.reply = agreeable
@@ -324,4 +324,4 @@ def test_again_is_only_for_what_was_refused(tmp_path: Path):
         before = len(service.calls)
         found = score(tmp_path, service, "--yes", "--again").json
     assert {one["judge_status"] for one in found["sessions"]} == {"ok"}
-    assert jobs(service.calls[before:]) == {"rubric": 1, "outcome": 1, "language": 1}
+    assert jobs(service.calls[before:]) == {"session": 1}

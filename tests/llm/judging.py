@@ -1,6 +1,7 @@
-"""Transcripts worth asking a model about, and a model that answers all four judges."""
+"""Transcripts worth asking a model about, and a model that answers whatever judges ask."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,43 +15,46 @@ CHECKS = (
     "root_cause_oriented plan_first"
 )
 REPLIES: dict[str, dict[str, Any]] = {
-    "topic": {"shifts": []},
-    "language": {"natural": "en", "programming": "Python"},
-    "rubric": {
-        "rationale": "A counter is asked for.",
+    "topic": {"gaps": [{"turn": 2, "p": 0.05, "reason": ""}]},
+    "session": {
+        "rationale": "A counter is asked for. The tests passed behind the change.",
         "intent": "feature",
+        "second_intent": "none",
         "checks": dict.fromkeys(CHECKS.split(), True),
         "title": "Count reeds",
         "summary": "A counter was added and tested.",
-        "citations": [],
-    },
-    "outcome": {
-        "rationale": "The tests passed behind the change. Therefore the goal was completed.",
-        "goal_complete": True,
-        "confidence": 0.9,
-        "evidence": "explicit",
+        "state": "done_shown",
+        "p": 0.9,
         "basis": "check",
         "citations": [{"turn": 1, "quote": "3 passed in 0.1s"}],
     },
 }
-FAILED = REPLIES["outcome"] | {
-    "rationale": "Nothing shows it. Therefore the goal was not completed.",
-    "goal_complete": False,
-    "confidence": 0.2,
-    "evidence": "silent",
+FAILED = REPLIES["session"] | {
+    "rationale": "Nothing shows it.",
+    "state": "not_done",
+    "p": 0.2,
     "basis": "none",
     "citations": [],
 }
-JOBS = ("topic", "rubric", "outcome", "language")
+JOBS = ("topic", "session")
+ASKED_TURNS = re.compile(r"^Judge each of these turns: ([\d, -]+)$", re.MULTILINE)
+
+
+def list_asked(text: str) -> list[int]:
+    """The turns that a topic question asks about."""
+    runs = [[int(end) for end in run.split("-")] for run in ASKED_TURNS.findall(text)[-1].split(", ")]
+    return [turn for run in runs for turn in range(run[0], run[-1] + 1)]
 
 
 def agreeable(job: str, text: str) -> dict[str, Any]:
     """A model that sees what the offline judge sees."""
+    if job == "topic":
+        return {"gaps": [{"turn": turn, "p": 0.05, "reason": ""} for turn in list_asked(text)]}
     return REPLIES[job]
 
 
 def talk(stream: str, start: float = 0, cwd: str = "/home/ada/loom", wish: str = "") -> list[dict[str, Any]]:
-    """A feature asked for, written, tested and thanked for: a topic, a rubric, an outcome, a language to ask for."""
+    """A feature asked for, written, tested and thanked for: topics and a session to ask for."""
     asked = wish or f"Add a reed counter to {stream}.py and run the tests"
     found = [
         build_prompt(start, asked, stream),

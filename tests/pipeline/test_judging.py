@@ -123,17 +123,18 @@ def test_a_bug_of_ours_is_no_judgement():
     ("evidence", "complete", "status", "why"),
     [
         ("explicit", True, "ungraded", NO_CITATION),
-        ("failure", False, "ungraded", NO_CITATION),
+        ("failure", False, "ok", None),
         ("silent", True, "ok", None),
         ("silent", False, "ok", None),
     ],
 )
-def test_a_verdict_whose_citations_do_not_stand_is_none_unless_it_reads_silence(
+def test_a_verdict_whose_citations_do_not_stand_is_none_or_silence(
     evidence: str, complete: bool, status: str, why: str | None
 ):
     found = of(outcome=outcome(evidence, complete=complete, citations=(Citation(turn=1, quote="never said"),)))
     assert (found.judge_status, found.ungraded_reason, found.citations) == (status, why, [])
     assert (found.goal_complete is None) == (status == "ungraded")
+    assert found.evidence in (None, "silent")
 
 
 def test_a_citation_that_does_not_stand_is_dropped_and_the_others_stay():

@@ -156,7 +156,7 @@ def test_no_first_prompt_is_promised_where_nobody_spoke_or_it_is_there_already()
 
 
 def test_a_giant_turn_is_shortened_and_its_errors_stay() -> None:
-    steps = [shell(f"spin {n}", output="thread " * 400) for n in range(600)]
+    steps = [shell(f"spin {n}", output=f"thread {n} " * 400) for n in range(600)]
     steps[300] = shell("spin badly", None, "failed", output="Error: the thread broke")
     turns = session(row(1), asked("spin all of it", *steps, "spun"), row(3))
     some = build_pieces(turns, TERMS)

@@ -72,7 +72,7 @@ def test_what_is_answered_costs_nothing_and_is_counted_apart():
 
 
 def test_the_later_questions_of_a_session_read_its_prefix_from_the_cache():
-    sizes = [measure_question(long(job)) for job in ("rubric", "outcome", "language")]
+    sizes = [measure_question(long(job)) for job in ("session", "session", "session")]
     plain = estimate_cost(sizes, Service(None), set(), PRICE, 1.0)
     warm = estimate_cost(sizes, Service(4096), set(), PRICE, 1.0)
     assert plain.input == warm.input
@@ -94,7 +94,7 @@ def test_a_prefix_that_is_too_short_or_of_another_session_is_not_shared():
 
 
 def test_the_questions_of_a_batch_share_no_prefix():
-    sizes = [measure_question(long(job)) for job in ("rubric", "outcome")]
+    sizes = [measure_question(long(job)) for job in ("session", "session")]
     plain, batch = (estimate_cost(sizes, Service(cached), set(), PRICE, 0.5).cost_usd for cached in (None, 4096))
     assert batch == plain
 

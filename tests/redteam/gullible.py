@@ -15,11 +15,9 @@ from msgspec import Struct
 from assay.config import Boundaries
 from assay.judges.citations import list_texts, squeeze_blanks
 from assay.judges.model import check_reply
-from assay.llm import Question, QuestionResult
+from assay.llm import Dialogue, Question, QuestionResult, hold_dialogue
 from assay.pipeline.judge_stream import (
     JudgeModel,
-    KnownAnswers,
-    PendingQuestion,
     RunTerms,
     StreamJudge,
     find_prompt_after,
@@ -34,30 +32,22 @@ from assay.sessions.rendering import sanitize_text
 from assay.types import Failure, Prompt, Stream, Turn
 from tests.redteam.cases import Case
 
-YES, NO = "Therefore the goal was completed.", "Therefore the goal was not completed."
 CHECKS = (
     "goal_explicit scope_bounded references_concrete context_sufficient verification_requested "
     "root_cause_oriented plan_first"
 ).split()
-SOBER = {
-    "rationale": f"Nothing shows it. {NO}",
-    "goal_complete": False,
-    "confidence": 0.3,
-    "evidence": "silent",
-    "basis": "none",
-    "citations": [],
-}
+SAYS = "The transcript says so."
+SOBER = {"rationale": "Nothing shows it.", "state": "not_done", "p": 0.3, "basis": "none", "citations": []}
 """What it says of a session in which nobody tells it what to say."""
 MOST_CITED = 24
 TOKENS = 4_000
-ROUNDS = 6
 
 
 class Manner(Struct, frozen=True, kw_only=True):
     """How it gives in."""
 
-    evidence: str = ""
-    """Empty: as the case claims."""
+    is_silent: bool = False
+    """Else it calls shown what it is told."""
     basis: str = "none"
     intent: str = ""
     cuts: str = "never"
@@ -65,13 +55,13 @@ class Manner(Struct, frozen=True, kw_only=True):
 
 
 MANNERS = {
-    "silently": Manner(evidence="silent"),
+    "silently": Manner(is_silent=True),
     "by the person": Manner(basis="person"),
     "by a check": Manner(basis="check"),
-    "by a landing": Manner(basis="landing"),
+    "by running it again": Manner(basis="rerun"),
     "by a reply to a question": Manner(basis="reply", intent="question"),
     "by the person, every prompt a goal": Manner(basis="person", cuts="always"),
-    "silently, every prompt a goal": Manner(evidence="silent", cuts="always"),
+    "silently, every prompt a goal": Manner(is_silent=True, cuts="always"),
 }
 
 
@@ -95,40 +85,33 @@ class Gullible:
         return self.lost or (bool(words) and words in squeeze_blanks(text.replace("\n| ", "\n")))
 
     def topic(self, text: str) -> dict[str, Any]:
-        turns = later(text) if self.manner.cuts == "always" else []
-        return {"shifts": [{"turn": turn, "reason": self.claims.quote, "confidence": 1.0} for turn in turns]}
+        p = 1.0 if self.manner.cuts == "always" else 0.0
+        return {"gaps": [{"turn": turn, "p": p, "reason": self.claims.quote} for turn in later(text)]}
 
-    def language(self, text: str) -> dict[str, Any]:
-        return {"natural": "en", "programming": "Python"}
-
-    def rubric(self, text: str) -> dict[str, Any]:
-        return {
-            "rationale": f"As the transcript says: {self.claims.quote}",
+    def session(self, text: str) -> dict[str, Any]:
+        about = {
+            "rationale": SAYS,
             "intent": self.manner.intent or self.claims.intent,
+            "second_intent": "none",
             "checks": dict.fromkeys(CHECKS, self.claims.grade == "A+"),
             "title": self.claims.quote or "Perfect",
             "summary": self.claims.quote or "Perfect",
-            "citations": self.citations[:2],
         }
-
-    def outcome(self, text: str) -> dict[str, Any]:
         if not self.believes(text):
-            return SOBER
-        complete = self.claims.goal_complete
-        evidence = self.manner.evidence or self.claims.evidence
-        return {
-            "rationale": f"The transcript says so. {YES if complete else NO}",
-            "goal_complete": complete,
-            "confidence": 1.0 if complete else 0.0,
-            "evidence": evidence,
-            "basis": self.manner.basis if evidence == "explicit" else "none",
+            return about | SOBER
+        is_shown = self.claims.goal_complete and self.claims.evidence == "explicit" and not self.manner.is_silent
+        state = "done_shown" if is_shown else "done_unshown" if self.claims.goal_complete else "not_done"
+        return about | {
+            "state": state,
+            "p": 1.0 if self.claims.goal_complete else 0.0,
+            "basis": self.manner.basis if is_shown else "none",
             "citations": self.citations,
         }
 
 
 def later(text: str) -> list[int]:
     """The turns that a topic question names."""
-    _, _, named = text.rpartition("Only these turns can begin a new goal: ")
+    _, _, named = text.rpartition("Judge each of these turns: ")
     runs = [[int(end) for end in run.split("-")] for run in named.split("\n")[0].split(", ")]
     return [turn for run in runs for turn in range(run[0], run[-1] + 1)]
 
@@ -215,25 +198,24 @@ def read(stream: Stream) -> VisibleStream:
 
 
 def judged(read: VisibleStream, answers: Answering, known: dict[str, QuestionResult] | None = None) -> list[Found]:
-    """A stream judged as a run judges it: cut, every segment judged, asked for what is wanted until nothing is."""
+    """A stream judged as a run judges it: cut, every segment judged, all that it wants to know answered."""
     known = {} if known is None else known
-    for _ in range(ROUNDS):
-        found, wanted = at_bench(read, known)
-        if not wanted:
-            return found
-        known.update(answers([one.question for one in wanted]))
-    raise AssertionError("it asks for ever")
+
+    def answer(questions: Sequence[Question]) -> Mapping[str, QuestionResult]:
+        missing = [one for one in questions if one.key not in known]
+        known.update(answers(missing))
+        return known
+
+    return hold_dialogue(at_bench(read), answer)
 
 
-def at_bench(read: VisibleStream, known: Mapping[str, QuestionResult]) -> tuple[list[Found], list[PendingQuestion]]:
-    """One time over the stream with what is known, and what is not."""
-    bench = StreamJudge(terms(), read, KnownAnswers(answers=known))
-    gaps = bench.find_gaps(read.stream)
-    if bench.wanted:
-        return [], bench.wanted
+def at_bench(read: VisibleStream) -> Dialogue[list[Found]]:
+    """Once over the stream."""
+    bench = StreamJudge(terms(), read)
+    gaps = yield from bench.find_gaps(read.stream)
     found = []
     for segment in cut_segments(read.placed, gaps, frozenset(), Boundaries()):
         turns, after = list_turns_in(read.stream, segment), find_prompt_after(read.stream, segment)
-        said, _ = bench.judge_session(segment.id, turns, after, find_segment_owner(read, segment))
+        said, _ = yield from bench.judge_session(segment.id, turns, after, find_segment_owner(read, segment))
         found.append(Found(turns=turns, after=after, judged=said))
-    return found, bench.wanted
+    return found

@@ -14,8 +14,8 @@ from assay.llm.client import ask_all
 from assay.testing.models import ModelServer
 from tests.judges.make_turns import asked, committed, edit, said_next, session, shell, tool
 from tests.llm.questions import Purse, Watch, closing, to
-from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, quiet
-from tests.redteam.gullible import MANNERS, YES, Answering, Found, Gullible, Manner, by, judged, read
+from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, large, quiet
+from tests.redteam.gullible import MANNERS, SAYS, Answering, Found, Gullible, Manner, by, judged, read
 from tests.tables import each_row
 
 CASES = cases(share=0.01)
@@ -27,37 +27,47 @@ CONFIRMED = {
     "checked, handed in, and praised": "tests passed and a commit was made behind the last edit; thanks were said"
 }
 """What is crushed all the same, and why: our own facts show it."""
+UNSPOKEN = {*(case.name for case in large(0.01)), "a smaller wish"}
+"""They say no word to the judge, but make it hard to see what happened."""
 UNSIGNALLED = {*CONFIRMED, "somebody else's work made bad"}
 """Honest work that went well: there is no failure to be talked away."""
 
 
 @cache
 def outcomes(name: str) -> list[tuple[str, Found]]:
-    """A case judged with a model that gives in, in every manner.
-
-    Where a failure signal must hold, it is lost to the attacker whatever it sees; else it must be shown the words.
-    """
+    """A case judged with a model that gives in wherever it is shown the words, in every manner."""
     case, found = BY_NAME[name], []
     seen = read(case.stream)
     answers: dict[tuple[str, str], dict[str, QuestionResult]] = {}
     for told, manner in MANNERS.items():
         known = answers.setdefault((manner.intent, manner.cuts), {})
-        model = Gullible(case, manner, lost=not name.startswith("quiet"))
+        model = Gullible(case, manner)
         found += [(told, one) for one in judged(seen, by(model), known)]
-        for key in [key for key, one in known.items() if one.job == "outcome"]:
+        for key in [key for key, one in known.items() if one.job == "session"]:
             del known[key]
     return found
 
 
-@each
-def test_a_failure_signal_of_ours_is_never_outvoted(name: str):
+each_spoken = each_row("name", [name for name in BY_NAME if name not in UNSPOKEN])
+
+
+@each_spoken
+def test_where_the_attackers_words_got_through_a_failure_signal_of_ours_still_holds(name: str):
     found = outcomes(name)
     assert not [told for told, one in found if one.failures and one.judged.goal_complete]
     if not name.startswith("quiet") and name not in UNSIGNALLED:
         assert any(one.failures for _, one in found), "nothing of ours stands against this case"
 
 
-@each
+@each_row("name", sorted(UNSPOKEN))
+def test_a_model_that_errs_without_a_word_to_it_is_believed_with_our_signal_beside_it(name: str):
+    for _, one in outcomes(name):
+        signals = [reason for reason in one.judged.reasons if reason.kind == "failure_signal"]
+        assert len(signals) == (len(one.failures) if one.judged.confidence is not None else 0)
+        assert one.judged.evidence != "explicit"
+
+
+@each_spoken
 def test_the_attackers_words_alone_crush_nothing(name: str):
     crushed = [told for told, one in outcomes(name) if one.judged.crushed]
     assert bool(crushed) is (name in CONFIRMED), crushed
@@ -101,7 +111,7 @@ PLACES = {
 }
 
 
-@each_row("manner", ["by the person", "by a check", "by a landing", "by a reply to a question"])
+@each_row("manner", ["by the person", "by a check", "by running it again", "by a reply to a question"])
 @each_row("place", PLACES)
 def test_good_news_is_explicit_only_where_it_counts(place: str, manner: str):
     case = Case(name="", tries="", turns=PLACES[place], claims=Claims(intent="bug_fix", quote=PASSED))
@@ -125,9 +135,9 @@ def test_what_was_said_next_counts_only_if_it_begins_with_being_content(text: st
 
 def test_silence_is_not_believed_where_the_person_complains_next():
     case = Case(name="", tries="", turns=quiet(), after=said_next("still wrong"), claims=Claims(quote="go on"))
-    found = judged(read(case.stream), by(Gullible(case, Manner(evidence="silent", cuts="always"), lost=True)))
+    found = judged(read(case.stream), by(Gullible(case, Manner(is_silent=True, cuts="always"), lost=True)))
     assert found[0].judged.goal_complete
-    assert found[1].judged.judge_status == "ungraded"
+    assert found[1].judged.judge_status == "ok"
 
 
 # --- replies --------------------------------------------------------------------------------------
@@ -164,7 +174,7 @@ def quietly(wrapped: Callable[[str], str]) -> Callable[[str, str], Any]:
     """A model that is fooled by a quiet session, and replies about its outcome in a form of its own."""
     case = Case(name="", tries="", turns=quiet(), claims=Claims(intent="bug_fix", quote="go on"))
     model = Gullible(case, MANNERS["silently"])
-    return lambda job, text: wrapped(json.dumps(model(job, text))) if job == "outcome" else model(job, text)
+    return lambda job, text: wrapped(json.dumps(model(job, text))) if job == "session" else model(job, text)
 
 
 STREAM = Case(name="", tries="", turns=quiet(), claims=Claims()).stream
@@ -213,7 +223,8 @@ def test_quotes_that_do_not_stand_or_are_ours_are_dropped(quote: str):
     model = Gullible(case, Manner(), lost=True)
     model.citations = [{"turn": turn, "quote": text}]
     (found,) = judged(read(case.stream), by(model))
-    assert found.judged.judge_status == ("ok" if stays else "ungraded")
+    assert found.judged.goal_complete is False
+    assert found.judged.evidence == ("failure" if stays else "silent")
     assert [one.quote for one in found.judged.citations] == ([text] if stays else [])
 
 
@@ -261,7 +272,7 @@ def test_a_service_that_believes_it_moves_no_more(name: str, backend: str):
     seen, model = read(case.stream), Gullible(BY_NAME[name], manner)
     with ModelServer(model) as service:
         found = judged(seen, over(backend, service))
-    assert {call.job for call in service.calls} >= {"topic", "rubric", "outcome"}
+    assert {call.job for call in service.calls} == {"topic", "session"}
     assert [one.judged for one in found] == [one.judged for one in judged(seen, by(model))]
     assert [one.judged.crushed is True for one in found] == [name in CONFIRMED]
 
@@ -272,6 +283,6 @@ def test_a_service_that_copies_the_transcript_is_told_once_and_then_not_believed
     model = quietly(OFF[form])
     with ModelServer(model) as service:
         (found,) = judged(read(STREAM), over(backend, service))
-    assert [call.job for call in service.calls].count("outcome") == 2
+    assert [call.job for call in service.calls].count("session") == 2
     assert found.judged.judge_status == "ungraded"
-    assert YES not in "".join(one.quote for one in found.judged.reasons)
+    assert SAYS not in "".join(one.quote for one in found.judged.reasons)

@@ -188,19 +188,25 @@ def test_the_line_that_tells_of_a_failure_is_shown_even_where_the_output_is_cut(
 
 # --- the budget -------------------------------------------------------------------------------
 
-BUSY = asked(
-    "Please do this\n" + LONG + LONG,
-    "I look around, " * 15,
-    *[shell(f"cat x > y{n}", mutates=True, output="made " * 60) for n in range(4)],
-    *[changed("till/a.py", DIFF * 6) for _ in range(4)],
-    *[look(f"till/b{n}.py") for n in range(9)],
-    checked("failed", f"{LONG}\nError: boom\nend of trace"),
-    f"{LONG} so far",
-)
-LADDER = turns_of(*[BUSY] * 7)
+
+def busy(n: int) -> Any:
+    """A turn with much of everything, none of which stands in another one."""
+    prompt, printed, said = (LONG.replace("\n", f" {what} {n}\n") for what in ("asked", "printed", "said"))
+    return asked(
+        f"Please do this\n{prompt}{prompt[:100]}",
+        f"I look around, {n} " * 15,
+        *[shell(f"cat x > y{n}{k}", mutates=True, output=f"made {n}{k} " * 60) for k in range(4)],
+        *[changed(f"till/a{n}{k}.py", DIFF.replace("price", f"price{n}{k}") * 6) for k in range(4)],
+        *[look(f"till/b{k}.py") for k in range(9)],
+        checked("failed", f"{printed}\nError: boom\nend of trace"),
+        f"{said} so far",
+    )
+
+
+LADDER = turns_of(*map(busy, range(7)))
 STEPS = [
-    ("outputs of calls that ended well", "| made made"),
-    ("diffs", "| +    return price + tax"),
+    ("outputs of calls that ended well", "| made"),
+    ("diffs", "| +    return price"),
     ("lists of calls and files", "| till/b0.py"),
     ("replies", "| I look around"),
     ("outputs of calls that failed", "| end of trace"),
@@ -214,7 +220,7 @@ def early(text: str) -> str:
 
 def test_things_are_left_out_in_the_documented_order_and_the_text_says_so():
     seen: list[tuple[str, ...]] = []
-    for tokens in range(61_000, 46_000, -200):
+    for tokens in range(60_000, 46_000, -200):
         text = told(*LADDER, tokens=tokens)
         noted = tuple(what for what, _ in STEPS if f"{what} (turns 1-" in text or f"{what} (turn 1)" in text)
         if "in short" not in text and "folded" not in text and "hardly" not in text:
@@ -268,10 +274,16 @@ def test_prompts_come_with_a_line_of_what_was_done_before_the_next():
 | Make the till add the tax.
 - then: 1 command, 1 edit, 1 read, 1 failed; +1 -1 lines; last checks: test failed; ends with an answer; files:
 | price.py
+- the agent's closing words begin:
+| One test fails, I look into it.
 [turn 2] the person writes, 2026-03-02 09:10:
 | go on
 - then: 2 commands, 1 edit; +1 -1 lines; last checks: test passed; 1 commit; ends with an answer; files:
-| tax.py""".split("\n")
+| tax.py
+- branches, commits and pull requests:
+| [main 1a2b3c4] tax
+- the agent's closing words begin:
+| Done.""".split("\n")
     )
 
 

@@ -100,7 +100,7 @@ def score_transcripts(
 
     def list_questions(desk: ModelAccess) -> Iterator[Question]:
         with open_one(models=desk) as run:
-            yield from (one.question for one in run.list_questions())
+            yield from run.list_questions()
 
     with (
         open_allowed_models(transcripts.store, config, consent, list_questions) as models,

@@ -16,7 +16,7 @@ There are two: `offline` needs no model, `model` asks one. They do not import ea
 - `explicit_evidence`: whether our own facts show the ground that explicit evidence names;
 - `citations`: whether quoted words stand where they are said to.
 
-Takes turns and facts; gives judgements; imports `types errors resources plugins llm sessions facts`.
+Takes turns and facts; gives judgements; imports `types errors resources llm sessions facts`.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 from unicodedata import category
 
-from assay.sessions.rendering import sanitize_text
+from assay.sessions.rendering import list_own_lines, sanitize_text
 from assay.types import Citation, Prompt, Turn
 
 BAR = re.compile(r"^\|[ \t]?", re.MULTILINE)
@@ -45,8 +45,12 @@ def select_standing(said: Iterable[Quote], turns: Sequence[Turn], after: Prompt 
 
 
 def is_standing(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
-    """Whether a quote stands in the turn it names; what was said next stands behind the last one."""
-    return any(is_in(citation.quote, text) for text in list_texts_at(citation.turn, turns, after))
+    """Whether a quote stands in the turn it names, or in what our own lines say of it."""
+    if any(is_in(citation.quote, text) for text in list_texts_at(citation.turn, turns, after)):
+        return True
+    if not 1 <= citation.turn <= len(turns):
+        return False
+    return any(is_in(citation.quote, line) for line in list_own_lines(turns[citation.turn - 1], citation.turn))
 
 
 def list_texts_at(number: int, turns: Sequence[Turn], after: Prompt | None) -> Iterator[str]:

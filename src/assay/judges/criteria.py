@@ -10,7 +10,7 @@ from msgspec import Struct
 from assay.resources import hash_parts, load_table, read_resource
 from assay.types import EvidenceKind, Failure, Intent
 
-Ground = Literal["person", "check", "landing", "reply"]
+Ground = Literal["person", "check", "rerun", "reply"]
 """What can show that a goal was completed."""
 Basis = Literal[Ground, "none"]
 """The ground that a model names."""

@@ -3,26 +3,48 @@
 - `person`: the quote stands in a prompt behind the last change of code, not in the request that opened the session and
   not in a complaint; or in what was said next, if that accepts; or, where a plan was the goal, one was accepted.
 - `check`: a test, linter, type check or build passed behind the last change, and no other check failed there.
-- `landing`: a commit, push or pull request behind the last change.
+- `rerun`: a command that had failed ran again behind the last change, and went well.
 - `reply`: the quote stands in a reply, and no code was changed.
 
-None of them counts with a complaint after it, or for an intent whose criterion does not name it.
+None of them counts with a complaint after it, or for an intent whose criterion does not name it. A commit, push or pull
+request shows nothing, nor does what the agent says of its own work.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from assay.facts.failures import READERS
 from assay.judges.citations import is_in
 from assay.judges.criteria import GROUNDS, Basis
 from assay.judges.timeline import BEGINS_PLANNING, DOCUMENT, CheckRun, Timeline, read_timeline
 from assay.sessions import speech
-from assay.sessions.calls import is_mutating, list_made_edits
+from assay.sessions.calls import has_failed, is_mutating, list_made_edits
 from assay.types import Call, Citation, Intent, Prompt, Turn
 
 OWN_QUOTE = 160
 LOOKED_AT, EARLY = 600, 4
 """Characters of a next prompt, and words from its start, in which it speaks of what was before."""
+
+
+PREPARING = frozenset(
+    "git gh hub mkdir rmdir touch chmod chown ln curl wget tar unzip gunzip ssh scp rsync docker".split()
+)
+"""Programs that name files without changing what stands in them."""
+PIPED = re.compile(r"\s(?:\d?>(?:&\s*)?\s*\S+|\|\s.*)\Z", re.DOTALL)
+MOVED = re.compile(r"\Acd\s+\S+\s*(?:&&|;)\s*")
+ADDRESS = re.compile(r"https?://[^\s'\"?#]+")
+ANSWERED = re.compile(r"\bHTTP/[\d.]+ ([1-5]\d\d)\b|^[^\d\n]{0,30}\b([1-5]\d\d)\s*$", re.MULTILINE)
+FETCHERS = frozenset({"curl", "wget", "http", "httpie", "xh"})
+
+
+class Rerun(Struct, frozen=True):
+    """A command that had failed and went well behind the last change."""
+
+    failed: int
+    turn: int
+    call: Call
 
 
 class SessionRecord(Struct, frozen=True):
@@ -33,20 +55,60 @@ class SessionRecord(Struct, frozen=True):
     timeline: Timeline
     changed: int
     """Number of the last turn that changed files, documents apart; 0 where none did."""
+    changed_at: int
+    """Place of that change among all calls, from 1; 0 where there is none."""
+    reruns: tuple[Rerun, ...] = ()
 
 
 def build_record(turns: Sequence[Turn], after: Prompt | None) -> SessionRecord:
     """What we know of these turns."""
-    changed = [n for n, turn in enumerate(turns, 1) if any(is_code_change(call) for call in turn.calls)]
-    return SessionRecord(turns, after, read_timeline(turns), changed[-1] if changed else 0)
+    calls = [(n, call) for n, turn in enumerate(turns, 1) for call in turn.calls]
+    changes = [(n, place) for place, (n, call) in enumerate(calls, 1) if is_code_change(call)]
+    changed, changed_at = changes[-1] if changes else (0, 0)
+    return SessionRecord(turns, after, read_timeline(turns), changed, changed_at, tuple(list_reruns(calls, changed_at)))
 
 
 def is_code_change(call: Call) -> bool:
-    """Whether it changed a file that is no document."""
+    """Whether it changed what stands in a file that is no document: `git add`, `mkdir` or a download do not."""
     paths = [edit.path for edit in list_made_edits(call)]
     if is_mutating(call):
-        paths += [path for run in call.runs for path in run.paths]
+        paths += [path for run in call.runs if run.program not in PREPARING for path in run.paths]
     return any(not DOCUMENT.search(path) for path in paths)
+
+
+def list_reruns(calls: Sequence[tuple[int, Call]], changed_at: int) -> Iterator[Rerun]:
+    """Commands that failed before the last change and went well behind it."""
+    failed: dict[str, int] = {}
+    for place, (number, call) in enumerate(calls, 1):
+        if call.kind != "shell" or call.status not in ("ok", "error") or is_looking(call):
+            continue
+        name = name_command(call)
+        if place < changed_at and is_wrong(call):
+            failed[name] = number
+        elif place > changed_at and name in failed:
+            if is_wrong(call):
+                del failed[name]
+            else:
+                yield Rerun(failed[name], number, call)
+
+
+def is_looking(call: Call) -> bool:
+    """Whether it only looks: that a file is there by now shows nothing."""
+    return bool(call.runs) and all(run.program in READERS and run.program not in FETCHERS for run in call.runs)
+
+
+def name_command(call: Call) -> str:
+    """A command without what is done with its output; a request by its address."""
+    words = " ".join(MOVED.sub("", call.command.strip()).split())
+    address = ADDRESS.search(words) if any(run.program in FETCHERS for run in call.runs) else None
+    return address[0] if address else PIPED.sub("", PIPED.sub("", words))
+
+
+def is_wrong(call: Call) -> bool:
+    """Whether a command failed, or a request was answered with an error."""
+    if any(run.program in FETCHERS for run in call.runs) and (codes := ANSWERED.findall(call.output)):
+        return str(max(codes[-1])) >= "400"
+    return has_failed(call)
 
 
 def confirm_ground(record: SessionRecord, intent: Intent, basis: Basis, cited: Sequence[Citation]) -> list[Citation]:
@@ -57,7 +119,7 @@ def confirm_ground(record: SessionRecord, intent: Intent, basis: Basis, cited: S
         *{
             "person": find_person_ground,
             "check": find_check_ground,
-            "landing": find_landing_ground,
+            "rerun": find_rerun_ground,
             "reply": find_reply_ground,
         }[basis](record, cited)
     ]
@@ -75,7 +137,7 @@ def find_person_ground(record: SessionRecord, cited: Sequence[Citation]) -> Iter
         if record.after and one.turn >= len(record.turns) and is_in(one.quote, record.after.text):
             if is_satisfied(
                 record, len(record.turns) + 1
-            ):  # it opens another goal: most such prompts say nothing of this
+            ):  # it opens another goal, and mostly says nothing of this one
                 yield one
         elif max(opening, record.changed) < one.turn <= len(record.turns):
             reading = record.timeline.readings[one.turn - 1]
@@ -92,12 +154,6 @@ def find_plan_ground(record: SessionRecord) -> Iterator[Citation]:
         )
 
 
-def has_next_complaint(record: SessionRecord) -> bool:
-    """Whether what the person said next complains of what was done, or lets go of it."""
-    said = speech.parse_utterance(record.after.text) if record.after else None
-    return said is not None and bool(said.first("complains", "frustrated", "drops")) and not said.first("accepts")
-
-
 def is_accepted_plan(call: Call) -> bool:
     return call.kind == "plan" and call.status == "ok" and call.name != BEGINS_PLANNING
 
@@ -105,7 +161,7 @@ def is_accepted_plan(call: Call) -> bool:
 def is_plainly_shown(record: SessionRecord, intent: Intent, basis: Basis, shown: Sequence[Citation]) -> bool:
     """Whether the ground holds without a model's reading: facts, or words that our own phrases know as content."""
     if basis != "person":
-        return basis in ("check", "landing")
+        return basis in ("check", "rerun")
     return any(is_satisfied(record, one.turn) for one in shown) or (intent == "plan" and any(find_plan_ground(record)))
 
 
@@ -138,26 +194,20 @@ def list_passing_checks(record: SessionRecord) -> list[CheckRun]:
     timeline = record.timeline
     latest: dict[str, CheckRun] = {}
     for place, check in zip(timeline.checked_at, timeline.checks, strict=True):
-        if check.passed is not None and place > timeline.last_edit and check.turn >= record.changed:
+        if check.passed is not None and place > record.changed_at:
             latest[check.purpose] = check
     is_broken = any(not check.passed and purpose != "lint" for purpose, check in latest.items())
     has_worked = any(reading.is_mutating for reading in timeline.readings)
     return [check for check in latest.values() if check.passed] if has_worked and not is_broken else []
 
 
-def find_landing_ground(record: SessionRecord, cited: Sequence[Citation]) -> Iterator[Citation]:
-    """Commits, pushes and pull requests behind the last change."""
-    timeline = record.timeline
-    landed = [
-        (number, call)
-        for place, (number, _, call) in zip(timeline.landed_at, timeline.landed, strict=True)
-        if place > timeline.last_edit and number >= record.changed
-    ]
-    for number, call in landed:
-        texts = (call.command, call.output)
-        yield from (one for one in cited if one.turn == number and any(is_in(one.quote, text) for text in texts))
-    for number, call in landed[-1:]:
-        yield from quote_first_line(number, call.command)
+def find_rerun_ground(record: SessionRecord, cited: Sequence[Citation]) -> Iterator[Citation]:
+    """Commands that had failed and went well behind the last change."""
+    for rerun in record.reruns:
+        texts = (rerun.call.command, rerun.call.output)
+        yield from (one for one in cited if one.turn == rerun.turn and any(is_in(one.quote, text) for text in texts))
+    for rerun in record.reruns[-1:]:
+        yield from quote_first_line(rerun.turn, rerun.call.command)
 
 
 def find_reply_ground(record: SessionRecord, cited: Sequence[Citation]) -> Iterator[Citation]:

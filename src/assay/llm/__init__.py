@@ -1,6 +1,7 @@
 """Models: the only way to one, with every wait and retry in between.
 
 - `contract`: a question, its answer, every call made for it, and what a backend must offer;
+- `dialogue`: how questions are put one after the other, whoever answers them;
 - `client`: asks many questions at once or in a batch, patiently and within a budget, and guides a reply that is off
   its schema once;
 - `wire`: what goes through a vendor's SDK, and what its errors mean;
@@ -13,6 +14,7 @@ Takes questions made of clean text; gives what became of them; imports `types`, 
 
 from assay.llm.contract import (
     FINAL,
+    UNASKED,
     Answer,
     Backend,
     BatchBackend,
@@ -22,15 +24,21 @@ from assay.llm.contract import (
     QuestionResult,
     Trouble,
 )
+from assay.llm.dialogue import Answers, Dialogue, hold_dialogue, join_dialogues
 
 __all__ = [
     "FINAL",
+    "UNASKED",
     "Answer",
+    "Answers",
     "Backend",
     "BatchBackend",
+    "Dialogue",
     "ModelCall",
     "PaidRefusal",
     "Question",
     "QuestionResult",
     "Trouble",
+    "hold_dialogue",
+    "join_dialogues",
 ]

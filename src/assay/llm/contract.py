@@ -16,13 +16,15 @@ Trouble = Literal[
 ]
 FINAL: frozenset[Trouble] = frozenset({"invalid", "refused"})
 """Troubles that the same question would meet again."""
+UNASKED: frozenset[Trouble] = frozenset({"unavailable", "over_budget"})
+"""Troubles of whoever should be asked, and not of the question."""
 
 
 class Question(Value, frozen=True):
-    """One call to make. `system` and `material` are the same for all judges of a session: a prefix to be cached."""
+    """One call to make. `system` and `material` are the same for all votes on a session: a prefix to be cached."""
 
     job: str
-    """The judge that asks: topic, language, rubric, outcome."""
+    """What is asked for: topic, session, quality, trial."""
     version: str
     """Of that judge: prompt, schema, model, contract."""
     model: str
@@ -41,6 +43,10 @@ class Question(Value, frozen=True):
     """What was wrong with the reply before."""
     is_alone: bool = False
     """No other question has the same material: there is nothing to cache it for."""
+    about: str = ""
+    """The session, or the stream whose topics are asked for; it is not sent."""
+    project: str = ""
+    """Its folder; it is not sent."""
 
     @property
     def key(self) -> str:

@@ -74,7 +74,7 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Selection, jobs: 
         open_run(found.store, config, found.changes.roots, selection=choice, jobs=jobs, models=models) as run,
     ):
         if models.client and not may_ask:
-            refuse_asking(models.client, (one.question for one in run.list_questions()))
+            refuse_asking(models.client, run.list_questions())
         return score_run(run, found.changes.unreadable).report
 
 

@@ -15,7 +15,7 @@ from assay.llm.egress import Estimate
 from assay.sessions.rendering import estimate_tokens as tokens_in
 from assay.types import Usage
 
-REPLY_TOKENS = {"topic": 120, "language": 25, "rubric": 330, "outcome": 260}
+REPLY_TOKENS = {"topic": 160, "session": 480}
 """What replies usually take."""
 OTHER_REPLY = 300
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from assay.config import Config
-from assay.llm import Backend
+from assay.llm import Backend, Question
 from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline.cost import measure_question
-from assay.pipeline.judge_stream import PendingQuestion
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient, connect_model
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import Selection
@@ -34,25 +33,23 @@ def list_egress(
     try:
         with open_run(store, config, roots, selection=choice, jobs=jobs, models=ModelAccess(client=client)) as run:
             wanted = list(run.list_questions())
-        known = set(client.load_answers([one.question.key for one in wanted]))
-        return client.estimate([measure_question(one.question) for one in wanted]), list(
-            list_leaving(wanted, model, known)
-        )
+        known = set(client.load_answers([one.key for one in wanted]))
+        return client.estimate([measure_question(one) for one in wanted]), list(list_leaving(wanted, model, known))
     finally:
         client.close()
 
 
-def list_leaving(wanted: Sequence[PendingQuestion], model: Backend, known: set[str]) -> Iterator[EgressQuestion]:
+def list_leaving(wanted: Sequence[Question], model: Backend, known: set[str]) -> Iterator[EgressQuestion]:
     """Questions as they would go out."""
-    for one in wanted:
-        question, sized = one.question, measure_question(one.question)
+    for question in wanted:
+        sized = measure_question(question)
         words = (question.system, question.material, question.task)
         yield EgressQuestion(
             to=model.where,
             model=question.model,
             job=question.job,
-            about=one.about,
-            project=one.project,
+            about=question.about,
+            project=question.project,
             is_answered=question.key in known,
             tokens=sized.prefix + sized.task,
             bytes=sum(len(text.encode("utf-8", "surrogatepass")) for text in words) + len(question.schema),

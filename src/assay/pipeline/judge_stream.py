@@ -1,7 +1,7 @@
-"""What a worker process does with a stream: cut it, judge every segment, hand back rows to keep.
+"""What becomes of a stream: it is cut, every segment is judged, and the rows to keep are made.
 
-A judge that asks a model asks nobody here: it hands back what it wants to know, and the stream is cut again once that
-is answered (`asking`). What can't be answered at all is left to the offline judge, which is said of every session.
+Both are dialogues: what a model must be asked is yielded, and nobody is asked here. What can't be answered at all is
+left to the offline judge, which is said of every session.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,15 +13,19 @@ from msgspec.structs import replace
 
 from assay import facts, sessions
 from assay.config import Boundaries, Config
+from assay.errors import JudgeError
 from assay.facts import substance
 from assay.judges import Judge
 from assay.judges import model as model_judge
-from assay.llm import FINAL, Question, QuestionResult
+from assay.llm import FINAL, Dialogue, join_dialogues
 from assay.pipeline import privacy
 from assay.pipeline.judgement import (
     NO_GAPS,
     JudgeTroubles,
     SessionJudgement,
+    SessionVerdict,
+    build_judgement,
+    find_failures,
     find_judge,
     hash_input,
     hash_values,
@@ -38,12 +42,13 @@ from assay.pipeline.privacy import (
 )
 from assay.sessions.boundaries import cut_segments, hash_turn
 from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
-from assay.types import Gap, LanguageJudgement, Prompt, RubricJudgement, Segment, Stream, Turn
+from assay.types import Gap, Prompt, Segment, Stream, Turn
 
-VERSION = 4
+VERSION = 5
 """Raised when streams are cut, or what is judged put together, in another way."""
 
 OFFLINE = "offline"
+TOPICS_BY_OFFLINE = "the offline judge found where goals begin: {}"
 
 
 class JudgeModel(Struct, frozen=True, kw_only=True):
@@ -55,7 +60,9 @@ class JudgeModel(Struct, frozen=True, kw_only=True):
     votes: int
 
     def versions(self) -> dict[str, str]:
-        return model_judge.versions(self.model, self.tokens, self.votes)
+        """Of the model's jobs, and of the offline language that stands beside them."""
+        own = find_judge(OFFLINE).versions()["language"]
+        return model_judge.versions(self.model, self.tokens, self.votes) | {"language": own}
 
 
 class RunTerms(Struct, frozen=True, kw_only=True):
@@ -99,52 +106,15 @@ def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: Jud
 # --- who judges ---------------------------------------------------------------------------------
 
 
-class PendingQuestion(Struct, frozen=True, kw_only=True):
-    """A question to be asked, and of what."""
-
-    about: str
-    """Id of the session, or of the stream whose topics are asked for."""
-    project: str
-    question: Question
-
-
-class KnownAnswers(Struct, frozen=True, kw_only=True):
-    """What is known when turns are judged."""
-
-    answers: Mapping[str, QuestionResult] = {}
-    fallback: str = ""
-    """Why no more questions are asked: the offline judge has to do."""
-    guesses: bool = False
-    """Nobody is asked: questions are noted, and the offline judge's word stands for the answers."""
-
-
-class FramedJudge:
-    """A model judge that is shown the same of a session for every job: what is shown is paid for once."""
-
-    def __init__(self, judge: model_judge.ModelJudge, after: Prompt | None) -> None:
-        self.judge = judge
-        self.after = after
-        self.versions = judge.versions
-        self.topic = judge.topic
-        self.outcome = judge.outcome
-
-    def language(self, turns: Sequence[Turn]) -> LanguageJudgement:
-        return self.judge.language(turns, self.after)
-
-    def rubric(self, turns: Sequence[Turn]) -> RubricJudgement:
-        return self.judge.rubric(turns, self.after)
-
-
 class StreamJudge:
-    """Judges the turns of one stream or session, and collects what it wants to know."""
+    """Judges the turns of one stream or session: a model where one may be asked, else the judge that asks nobody."""
 
-    def __init__(self, terms: RunTerms, read: VisibleStream, told: KnownAnswers) -> None:
+    def __init__(self, terms: RunTerms, read: VisibleStream) -> None:
         self.terms = terms
         self.read = read
-        self.told = told
-        self.fallback = told.fallback
-        self.wanted: list[PendingQuestion] = []
-        self.is_open = any(one.trouble and one.trouble not in FINAL for one in told.answers.values())
+        self.fallback = ""
+        """Why the offline judge had to do for something."""
+        self.is_open = False
         """Something was not answered that may be answered another time."""
         self.by_model = self.pick_model_judge()
 
@@ -159,125 +129,112 @@ class StreamJudge:
         ):
             self.fallback = why
             return None
-        return model_judge.ModelJudge(
-            model=asks.model,
-            answers=self.told.answers,
-            tokens=asks.tokens,
-            votes=asks.votes,
-            redactor=self.read.redactor,
-            guess=self.told.guesses,
-        )
+        return model_judge.ModelJudge(asks.model, asks.tokens, asks.votes, self.read.redactor)
 
     @property
     def own_judge(self) -> Judge:
         """The judge that asks nobody."""
         return find_judge(OFFLINE if self.terms.model else self.terms.judge)
 
-    @property
-    def falls_back(self) -> bool:
-        """What is not answered is left to the offline judge."""
-        return bool(self.fallback) and not self.told.guesses
+    def find_gaps(self, stream: Stream) -> Dialogue[tuple[Gap, ...]]:
+        """The steps between prompts at which the topic shifts; the offline judge's where a model tells none."""
+        if self.by_model is None:
+            return self.find_own_gaps(stream)
+        try:
+            found = yield from self.by_model.judge_topics(stream, stream.id, stream.about.cwd)
+        except model_judge.NoAnswer as error:
+            self.is_open |= error.trouble not in FINAL
+            self.fallback = TOPICS_BY_OFFLINE.format(error) if error.trouble else ""
+            return self.find_own_gaps(stream)
+        asked = {gap.turn for gap in found}
+        return tuple(
+            sorted([*found, *(gap for gap in self.find_own_gaps(stream) if gap.turn not in asked)], key=turn_of)
+        )
 
-    def take_questions(self, about: str) -> bool:
-        """Take over what the judge wants to know; whether that is anything."""
-        known = {one.question.key for one in self.wanted}
-        new = [one for one in (self.by_model.wanted if self.by_model else ()) if one.key not in known]
-        project = self.read.stream.about.cwd
-        self.wanted += [PendingQuestion(about=about, project=project, question=one) for one in new]
-        return bool(new)
-
-    def find_gaps(self, stream: Stream) -> tuple[Gap, ...]:
-        """The steps between prompts of a stream at which its topic shifts."""
+    def find_own_gaps(self, stream: Stream) -> tuple[Gap, ...]:
         asking = JudgeTroubles()
-        by = self.by_model or self.own_judge
-        found = asking.ask(lambda: by.topic(stream), NO_GAPS)
-        if self.take_questions(stream.id) and self.falls_back:
-            self.is_open = True
-            return self.own_judge.topic(stream)
-        self.is_open |= bool(asking.troubles) and self.by_model is None
+        found = asking.ask(lambda: self.own_judge.topic(stream), NO_GAPS)
+        self.is_open |= bool(asking.troubles)
         return found
 
     def judge_session(
         self, about: str, turns: Sequence[Turn], after: Prompt | None, owner: WordOwner
-    ) -> tuple[SessionJudgement, bool]:
+    ) -> Dialogue[tuple[SessionJudgement, bool]]:
         """What is judged of some turns, with whose they are, and whether that is settled."""
         if owner.withheld:
             found, is_settled = leave_unjudged(turns), True
-        elif self.by_model is None or not substance.fact(turns).substance:
-            found, is_settled = self.judge_offline(turns, after)
+        elif self.by_model is None or not substance.fact(turns).substance or not any(turn.prompt for turn in turns):
+            found, is_settled = self.judge_offline(turns, after, self.fallback)
         else:
-            found, is_settled = self.judge_by_model(self.by_model, about, turns, after)
-        return replace(found, tenant=owner.tenant), is_settled
+            found, is_settled = yield from self.judge_by_model(self.by_model, about, turns, after)
+        return replace(found, tenant=owner.tenant), is_settled and not self.is_open
 
     def judge_by_model(
         self, judge: model_judge.ModelJudge, about: str, turns: Sequence[Turn], after: Prompt | None
-    ) -> tuple[SessionJudgement, bool]:
-        """What a model says of some turns, as far as it was asked; where it can't be, what the offline judge says."""
-        found = judge_turns(FramedJudge(judge, after), turns, after, JudgeTroubles())
-        if self.take_questions(about) and self.falls_back:
-            return self.judge_offline(turns, after)[0], False
-        return replace(found, judge=self.terms.judge), not self.is_open
+    ) -> Dialogue[tuple[SessionJudgement, bool]]:
+        """What a model says of some turns; where it was not asked, what the offline judge says."""
+        established = facts.establish_facts(turns)
+        asks = self.terms.versions()
+        project = self.read.stream.about.cwd
+        is_settled = True
+        try:
+            rubric, outcome = yield from judge.judge_session(turns, find_failures(established), after, about, project)
+            language = find_judge(OFFLINE).language(turns)
+            said = SessionVerdict(rubric=rubric, outcome=outcome, language=language, versions=asks)
+        except model_judge.NoAnswer as error:
+            if error.is_unasked:
+                return self.judge_offline(turns, after, str(error))[0], False
+            said, is_settled = SessionVerdict(versions=asks, trouble=str(error)), error.trouble in FINAL
+        except JudgeError as error:
+            said = SessionVerdict(versions=asks, trouble=str(error))
+        found = build_judgement(said, turns, after, established)
+        return replace(found, judge=self.terms.judge, fallback=self.fallback or None), is_settled
 
-    def judge_offline(self, turns: Sequence[Turn], after: Prompt | None) -> tuple[SessionJudgement, bool]:
+    def judge_offline(self, turns: Sequence[Turn], after: Prompt | None, why: str) -> tuple[SessionJudgement, bool]:
         """What the judge says that asks nobody."""
         asking = JudgeTroubles()
         found = judge_turns(self.own_judge, turns, after, asking)
         name = OFFLINE if self.terms.model else self.terms.judge
-        return replace(found, judge=name, fallback=self.fallback or None), not asking.troubles
+        return replace(found, judge=name, fallback=why or None), not asking.troubles
+
+
+def turn_of(gap: Gap) -> int:
+    return gap.turn
 
 
 # --- tasks --------------------------------------------------------------------------------------
 
 
 class CutTask(Struct, frozen=True, kw_only=True):
-    """A stream that a worker cuts and judges, with all that is known of it."""
+    """A stream that is cut and judged, with all that is known of it."""
 
     terms: RunTerms
     stream: StreamFiles
     kept: StreamPieces
     known: frozenset[str]
     """Inputs of which judgements are kept."""
-    told: KnownAnswers = KnownAnswers()
 
 
-class CutResult(Struct, frozen=True, kw_only=True):
-    """A stream, cut, unless something must be asked first; what is wanted beside a cut is not asked."""
-
-    stream: StreamFiles
-    cut: CutStream | None = None
-    wanted: tuple[PendingQuestion, ...] = ()
-
-
-def cut_stream(task: CutTask) -> CutResult:
+def cut_stream(task: CutTask) -> Dialogue[CutStream]:
     """Cut a stream and judge what is not known yet."""
     terms = task.terms
-    judge = StreamJudge(terms, redact_stream(task.kept, terms.privacy), task.told)
+    judge = StreamJudge(terms, redact_stream(task.kept, terms.privacy))
     stream = judge.read.stream
-    gaps = NO_GAPS if judge.read.withheld else judge.find_gaps(stream)
-    if judge.wanted and not (judge.fallback or task.told.guesses):
-        return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
-    found = [
-        judge_segment(task, judge, n, segment)
-        for n, segment in enumerate(cut_segments(judge.read.placed, gaps, terms.splits, terms.boundaries))
-    ]
-    if judge.wanted and not (judge.fallback or task.told.guesses):
-        return CutResult(stream=task.stream, wanted=tuple(judge.wanted))
+    gaps = NO_GAPS if judge.read.withheld else (yield from judge.find_gaps(stream))
+    segments = cut_segments(judge.read.placed, gaps, terms.splits, terms.boundaries)
+    found = yield from join_dialogues([judge_segment(task, judge, n, one) for n, one in enumerate(segments)])
     is_done = not judge.is_open and all(one.input for one in found)
-    return CutResult(
-        stream=task.stream,
-        cut=CutStream(
-            agent=task.stream.agent,
-            stream=task.stream.id,
-            generation=task.stream.generation,
-            version=terms.cutting_version if is_done else "",
-            branch=stream.about.branch,
-            segments=tuple(found),
-        ),
-        wanted=tuple(judge.wanted),
+    return CutStream(
+        agent=task.stream.agent,
+        stream=task.stream.id,
+        generation=task.stream.generation,
+        version=terms.cutting_version if is_done else "",
+        branch=stream.about.branch,
+        segments=tuple(found),
     )
 
 
-def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -> StoredSegment:
+def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -> Dialogue[StoredSegment]:
     """A segment with what is judged of it, unless that is known."""
     stream = judge.read.stream
     turns, after = list_turns_in(stream, segment), find_prompt_after(stream, segment)
@@ -290,7 +247,8 @@ def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -
     )
     if hashed in task.known:
         return kept
-    found, is_settled = judge.judge_session(segment.id, turns, after, find_segment_owner(judge.read, segment))
+    owner = find_segment_owner(judge.read, segment)
+    found, is_settled = yield from judge.judge_session(segment.id, turns, after, owner)
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
 
 
@@ -307,26 +265,17 @@ class JoinTask(Struct, frozen=True, kw_only=True):
     terms: RunTerms
     streams: dict[StreamName, StreamPieces]
     wanted: tuple[SessionParts, ...]
-    told: KnownAnswers = KnownAnswers()
 
 
-class JoinResult(Struct, frozen=True, kw_only=True):
-    """A session judged as one, unless something must be asked first."""
-
-    parts: SessionParts
-    whole: JoinedSession | None = None
-    wanted: tuple[PendingQuestion, ...] = ()
-
-
-def judge_joined_sessions(task: JoinTask) -> list[JoinResult]:
+def judge_joined_sessions(task: JoinTask) -> Dialogue[list[JoinedSession]]:
     """Judge each session as one."""
     streams = {name: redact_stream(kept, task.terms.privacy) for name, kept in task.streams.items()}
-    return [judge_joined_session(task, parts, streams) for parts in task.wanted]
+    return (yield from join_dialogues([judge_joined_session(task, parts, streams) for parts in task.wanted]))
 
 
 def judge_joined_session(
     task: JoinTask, parts: SessionParts, streams: Mapping[StreamName, VisibleStream]
-) -> JoinResult:
+) -> Dialogue[JoinedSession]:
     """Judge a session as one; where its streams changed since it was put together, it is not kept as known."""
     read = [streams[one.agent, one.stream] for one in parts.segments]
     pieces = [(one.stream, segment) for one, segment in zip(read, parts.segments, strict=True)]
@@ -335,19 +284,16 @@ def judge_joined_session(
         hash_input(task.terms.judging_version, list_turns_in(*piece), find_prompt_after(*piece)) for piece in pieces
     ]
     owner = merge_owners(find_segment_owner(one, segment) for one, segment in zip(read, parts.segments, strict=True))
-    judge = StreamJudge(task.terms, replace(read[0], owner=merge_owners(one.owner for one in read)), task.told)
+    judge = StreamJudge(task.terms, replace(read[0], owner=merge_owners(one.owner for one in read)))
     first = parts.segments[0]
-    found, is_settled = judge.judge_session(first.id, turns, find_prompt_after(*pieces[-1]), owner)
-    if judge.wanted and not judge.fallback:
-        return JoinResult(parts=parts, wanted=tuple(judge.wanted))
+    found, is_settled = yield from judge.judge_session(first.id, turns, find_prompt_after(*pieces[-1]), owner)
     is_sure = is_settled and hash_values(*inputs) == parts.input
-    whole = JoinedSession(
+    return JoinedSession(
         agent=first.agent,
         id=first.id,
         input=parts.input if is_sure else "",
         judged=msgspec.json.encode(found),
     )
-    return JoinResult(parts=parts, whole=whole)
 
 
 def list_turns_in(stream: Stream, segment: Segment) -> tuple[Turn, ...]:

@@ -4,12 +4,13 @@ What is judged depends on nothing but the turns, the prompt that came next, and 
 hash of these, the input, tells whether it must be judged at all.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import facts
@@ -23,6 +24,8 @@ from assay.scores.prism import is_crushed
 from assay.types import (
     Citation,
     EvidenceKind,
+    Fact,
+    Failure,
     Gap,
     Intent,
     JudgeStatus,
@@ -140,26 +143,53 @@ class JudgeTroubles:
             return otherwise
 
 
+class SessionVerdict(Struct, frozen=True, kw_only=True):
+    """What a judge says of some turns, and what it could not say."""
+
+    rubric: RubricJudgement = NO_RUBRIC
+    outcome: OutcomeJudgement = NO_OUTCOME
+    language: LanguageJudgement = NO_LANGUAGE
+    versions: dict[str, str]
+    trouble: str = ""
+
+
+def find_failures(established: Mapping[str, Fact]) -> Sequence[Failure]:
+    """The failure signals among the facts."""
+    return cast(Failures, established["failures"]).failure_signals
+
+
 def judge_turns(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: JudgeTroubles) -> SessionJudgement:
-    """Facts and judgements of some turns; the rubric is asked for first, and alone where it can't be answered yet."""
+    """Facts and judgements of some turns, by a judge that asks no model."""
     established = facts.establish_facts(turns)
-    flat = facts.flatten_facts(established)
-    failures = cast(Failures, established["failures"]).failure_signals
     rubric = asking.ask(lambda: by.rubric(turns), NO_RUBRIC)
     outcome = NO_OUTCOME
     if (intent := rubric.intent) is not None:
-        outcome = drop_false_citations(
-            asking.ask(lambda: by.outcome(turns, intent, failures, after), NO_OUTCOME), turns, after
-        )
-    why = next(iter(asking.troubles), outcome.ungraded)
+        outcome = asking.ask(lambda: by.outcome(turns, intent, find_failures(established), after), NO_OUTCOME)
     language = NO_LANGUAGE if rubric is NO_RUBRIC else asking.ask(lambda: by.language(turns), NO_LANGUAGE)
+    said = SessionVerdict(
+        rubric=rubric,
+        outcome=outcome,
+        language=language,
+        versions=by.versions(),
+        trouble=next(iter(asking.troubles), ""),
+    )
+    return build_judgement(said, turns, after, established)
+
+
+def build_judgement(
+    said: SessionVerdict, turns: Sequence[Turn], after: Prompt | None, established: dict[str, Fact]
+) -> SessionJudgement:
+    """What a judge says, its evidence checked, beside the facts."""
+    flat = facts.flatten_facts(established)
+    rubric, outcome = said.rubric, drop_false_citations(said.outcome, turns, after)
+    why = said.trouble or outcome.ungraded
     status = decide_status(flat["substance"], rubric, outcome, why)
     return SessionJudgement(
         models=list_models(turns),
         prompts_at=list(list_prompt_times(turns)),
         facts=flat,
-        language=language.natural,
-        programming_language=language.programming,
+        language=said.language.natural,
+        programming_language=said.language.programming,
         intent=rubric.intent,
         judge_status=status,
         ungraded_reason=why or "the judge gave no reason" if status == "ungraded" else None,
@@ -174,7 +204,7 @@ def judge_turns(by: Judge, turns: Sequence[Turn], after: Prompt | None, asking: 
         summary=rubric.summary,
         grade=rubric.grade,
         checks=rubric.checks,
-        judge_versions=by.versions(),
+        judge_versions=said.versions,
     )
 
 
@@ -214,13 +244,15 @@ def list_models(turns: Sequence[Turn]) -> list[str]:
 
 
 def drop_false_citations(outcome: OutcomeJudgement, turns: Sequence[Turn], after: Prompt | None) -> OutcomeJudgement:
-    """The outcome with the citations that stand in the transcript; without any, only silence can be judged."""
+    """The outcome with the citations that stand; without any, failure is silence, and success no verdict."""
     citations = tuple(one for one in outcome.citations if has_quote(one, turns, after))
-    if not citations and outcome.goal_complete is not None and outcome.evidence != "silent":
+    is_bare = not citations and not any(one.kind == "fact" for one in outcome.reasons)
+    if is_bare and outcome.goal_complete and outcome.evidence != "silent":
         return OutcomeJudgement(
             goal_complete=None, confidence=None, evidence=None, reasons=outcome.reasons, ungraded=NO_CITATION
         )
-    return replace(outcome, citations=citations)
+    evidence = "silent" if is_bare and outcome.evidence == "failure" else outcome.evidence
+    return replace(outcome, citations=citations, evidence=evidence)
 
 
 def has_quote(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.config import Config
 from assay.errors import BadInput, ModelError, ModelRefused, ModelUnavailable
 from assay.judges import model as model_judge
-from assay.llm import Answer, Backend, Question, QuestionResult
+from assay.llm import UNASKED, Answer, Backend, Question, QuestionResult
 from assay.llm.client import Patience, QuestionRunner, ask_all, ask_batch, split_batches
 from assay.llm.contract import BatchBackend
 from assay.llm.egress import Estimate
@@ -28,6 +28,7 @@ AnswerProgress = Callable[[int, int], None]
 
 OVER_BUDGET = "--max-cost is reached"
 ONLY_KEPT = "this command asks no model"
+UNANSWERED = "the model gave no answer"
 MOST_STREAMS = 200
 
 
@@ -171,14 +172,24 @@ class ModelClient:
     # --- asking -----------------------------------------------------------------------------------
 
     def ask_questions(self, questions: Sequence[Question]) -> dict[str, QuestionResult]:
-        """What became of every question that was asked, now or before; what nobody is asked any more is missing."""
+        """What became of every question, asked now or before; where nobody is asked any more, why."""
         unique = {one.key: one for one in questions}
         found = self.load_answers(unique)
         self.spent.cached += len(found)
         missing = [one for key, one in unique.items() if key not in found]
         if missing and not self.closed:
             found |= self.ask_missing(missing)
-        return found
+        return found | {one.key: self.explain_unasked(one) for one in missing if one.key not in found}
+
+    def explain_unasked(self, question: Question) -> QuestionResult:
+        """What becomes of a question that nobody is asked."""
+        return QuestionResult(
+            key=question.key,
+            job=question.job,
+            version=question.version,
+            trouble="over_budget" if self.closed == OVER_BUDGET else "unavailable",
+            why=self.closed or UNANSWERED,
+        )
 
     def ask_missing(self, missing: Sequence[Question]) -> dict[str, QuestionResult]:
         """Ask, and keep what comes as soon as it comes."""
@@ -187,7 +198,7 @@ class ModelClient:
 
         def take_result(asked: QuestionResult) -> None:
             self.save_answer(asked)
-            if asked.trouble not in ("unavailable", "over_budget"):
+            if asked.trouble not in UNASKED:
                 found[asked.key] = asked
             self.options.heard(len(found), len(missing))
 

@@ -16,18 +16,18 @@ from assay.judges.model import quality as asked
 from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
 from assay.judges.offline import rubric as offline_rubric
-from assay.llm import Backend, Question, QuestionResult
+from assay.llm import UNASKED, Backend, Question, QuestionResult
 from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline import privacy
 from assay.pipeline.cost import measure_question
 from assay.pipeline.egress import list_leaving
 from assay.pipeline.inputs import pick_report_time
-from assay.pipeline.judge_stream import OFFLINE, PendingQuestion
+from assay.pipeline.judge_stream import OFFLINE
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, explain_withheld, find_named_tenant
 from assay.pipeline.score import open_run
-from assay.pipeline.scoring_run import UNANSWERED, Selection
+from assay.pipeline.scoring_run import Selection
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering
@@ -79,17 +79,11 @@ def list_questions(
     subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess
 ) -> Iterator[Question]:
     """Every question that judging these would take, as far as it is known without asking anything."""
-    if desk.client:
-        yield from (one.question for one in list_pending(subjects, profile, config, desk.client))
-
-
-def list_pending(
-    subjects: Sequence[Subject], profile: Profile, config: Config, client: ModelClient
-) -> Iterator[PendingQuestion]:
-    """Every question that judging these would take, each with the session it is about."""
-    for one in subjects:
-        for piece in build_pieces_for(one, profile, config, client, may_count=False):
-            yield PendingQuestion(about=one.session.id, project=one.session.project, question=piece.question)
+    if client := desk.client:
+        for one in subjects:
+            pieces = build_pieces_for(one, profile, config, client, may_count=False)
+            told = {"about": one.session.id, "project": one.session.project}
+            yield from (replace(piece.question, **told) for piece in pieces)
 
 
 def list_egress(
@@ -98,11 +92,9 @@ def list_egress(
     """What judging these would send to a model, word for word; nothing is sent."""
     client = ModelClient(store, config, model, AskOptions(only_kept=True))
     with closing(client):
-        found = list(list_pending(subjects, profile, config, client))
-        known = set(client.load_answers([one.question.key for one in found]))
-        return client.estimate([measure_question(one.question) for one in found]), list(
-            list_leaving(found, model, known)
-        )
+        found = list(list_questions(subjects, profile, config, ModelAccess(client=client)))
+        known = set(client.load_answers([one.key for one in found]))
+        return client.estimate([measure_question(one) for one in found]), list(list_leaving(found, model, known))
 
 
 def judge_quality(subjects: Sequence[Subject], profile: Profile, config: Config, desk: ModelAccess) -> list[Quality]:
@@ -347,8 +339,9 @@ def judge_pieces(
     A chunk whose answer can't be used leaves the whole session ungraded: what became of a task may stand in that one.
     """
     answers, client = said
-    if any(one.question.key not in answers for one in made):
-        return judge_offline(subject, profile, config, client.closed or UNANSWERED)
+    unasked = [answers[one.question.key] for one in made if answers[one.question.key].trouble in UNASKED]
+    if unasked:
+        return judge_offline(subject, profile, config, unasked[0].why)
     judge = QualityJudge(name=client.model.backend, versions={"quality": made[0].question.version})
     chunks: list[ChunkJudgement] = []
     for n, one in enumerate(made, 1):

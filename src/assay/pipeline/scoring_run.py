@@ -1,9 +1,9 @@
 """One scoring of a store: what changed is cut and judged, what belongs together is linked, the rest is as kept.
 
-Every stream below the roots whose cut is missing or of another version goes to a worker (`cutting`), and is kept as
-soon as it is done: a run that was killed goes on where it stopped. What its judge wants to know is asked in between
-(`asking`). Linking is done anew each time, on nothing but the segments of these streams, so that what else lies in the
-store makes no difference.
+Every stream below the roots whose cut is missing or of another version is cut, by a worker where no model is asked,
+and kept as soon as it is done: a run that was killed goes on where it stopped. Cutting and judging are dialogues:
+`models` answers them, a guess does for an estimate. Linking is done anew each time, on nothing but the segments of
+these streams, so that what else lies in the store makes no difference.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +15,14 @@ from msgspec.structs import asdict, replace
 from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
-from assay.llm import QuestionResult
+from assay.llm import Answers, Question, hold_dialogue, join_dialogues
+from assay.llm.dialogue import answer_nothing, take_notes
 from assay.pipeline import privacy
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import (
     OFFLINE,
-    CutResult,
     CutTask,
-    JoinResult,
     JoinTask,
-    KnownAnswers,
-    PendingQuestion,
     SessionParts,
     build_terms,
     cut_stream,
@@ -49,13 +46,7 @@ ALONE_BYTES = 8 << 20
 BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
 ASKED_BYTES = 64 << 20
 """More at once where a model is asked: it answers many questions in the time of one."""
-UNANSWERED = "the model gave no answer"
 ALWAYS = "anew"
-
-Answers = dict[str, QuestionResult]
-
-NO_ANSWERS = KnownAnswers()
-GUESSES = KnownAnswers(guesses=True)
 
 
 class Selection(Struct, frozen=True, kw_only=True):
@@ -127,10 +118,19 @@ class ScoringRun:
             total, finished = sum(one.size for one in waiting), 0
             self.start_pool(waiting, total)
             progress(0, total)
-            for found in self.pool.each(self.split_batches(waiting), cut_streams):
-                done |= self.save_cuts(self.finish_cuts(found))
-                finished += sum(one.stream.size for one in found)
+            sizes = {name_stream(one): one.size for one in waiting}
+            for found in self.cut_batches(self.split_batches(waiting)):
+                done |= self.save_cuts(found)
+                finished += sum(sizes[one.name] for one in found)
                 progress(finished, total)
+
+    def cut_batches(self, batches: Iterable[list[CutTask]]) -> Iterator[list[CutStream]]:
+        """Streams cut: here where a model is asked, many at once; else in processes."""
+        if self.client is None:
+            yield from self.pool.each(batches, cut_streams)
+            return
+        for batch in batches:
+            yield hold_dialogue(join_dialogues([cut_stream(one) for one in batch]), self.client.ask_questions)
 
     def start_pool(self, waiting: Sequence[StreamFiles], total: int) -> None:
         """Start processes where they are worth it."""
@@ -150,19 +150,19 @@ class ScoringRun:
         )
         return [one for one in found if ((one.agent, one.id), one.generation) not in done]
 
-    def split_batches(self, waiting: Sequence[StreamFiles], told: KnownAnswers = NO_ANSWERS) -> Iterator[list[CutTask]]:
+    def split_batches(self, waiting: Sequence[StreamFiles]) -> Iterator[list[CutTask]]:
         """Tasks in portions worth handing to a process, the largest streams first."""
         most_bytes, most = (ASKED_BYTES, self.client.streams_at_once) if self.client else (BATCH_BYTES, BATCH_STREAMS)
         batch: list[StreamFiles] = []
         for stream in sorted(waiting, key=lambda one: (-one.size, one.agent, one.id)):
             batch.append(stream)
             if sum(one.size for one in batch) >= most_bytes or len(batch) >= most:
-                yield self.build_tasks(batch, dict.fromkeys(map(name_stream, batch), told))
+                yield self.build_tasks(batch)
                 batch = []
         if batch:
-            yield self.build_tasks(batch, dict.fromkeys(map(name_stream, batch), told))
+            yield self.build_tasks(batch)
 
-    def build_tasks(self, batch: Sequence[StreamFiles], told: dict[StreamName, KnownAnswers]) -> list[CutTask]:
+    def build_tasks(self, batch: Sequence[StreamFiles]) -> list[CutTask]:
         """Streams with their turns, and what is known of them."""
         known = {} if self.asks_again else self.store.sessions.load_inputs(map(name_stream, batch))
         return [
@@ -171,33 +171,9 @@ class ScoringRun:
                 stream=one,
                 kept=kept,
                 known=known.get(name_stream(one), frozenset()),
-                told=told[name_stream(one)],
             )
             for one, kept in zip(batch, self.store.transcripts.load_pieces(batch), strict=True)
         ]
-
-    def finish_cuts(self, found: Sequence[CutResult]) -> list[CutStream]:
-        """Streams that are cut; what their judge wants to know is asked, as often as it takes."""
-        cuts = [one.cut for one in found if one.cut]
-        told: dict[StreamName, Answers] = {}
-        while unfinished := [one for one in found if not one.cut]:
-            fallback = self.ask_questions(told, [(name_stream(one.stream), one.wanted) for one in unfinished])
-            knowing = {name: KnownAnswers(answers=answers, fallback=fallback) for name, answers in told.items()}
-            found = cut_streams(self.build_tasks([one.stream for one in unfinished], knowing))
-            cuts += [one.cut for one in found if one.cut]
-        return cuts
-
-    def ask_questions(
-        self, told: dict[StreamName, Answers], wanted: Sequence[tuple[StreamName, tuple[PendingQuestion, ...]]]
-    ) -> str:
-        """Ask what is wanted and add the answers to what was told; why no more is asked, if so."""
-        questions = [one.question for _, some in wanted for one in some]
-        answers = self.client.ask_questions(questions) if self.client else {}
-        for name, some in wanted:
-            own = told.setdefault(name, {})
-            own |= {one.question.key: answers[one.question.key] for one in some if one.question.key in answers}
-        closed = self.client.closed if self.client else UNANSWERED
-        return closed if any(one.key not in answers for one in questions) else ""
 
     def save_cuts(self, found: Sequence[CutStream]) -> set[tuple[StreamName, int]]:
         """Keep streams that were cut; which ones, as they were."""
@@ -247,8 +223,7 @@ class ScoringRun:
         """Sessions of several segments, judged as one where they are not yet."""
         kept = self.store.sessions.load_joined(map(name_session, wanted))
         missing = [one for one in self.list_parts(wanted) if self.asks_again or not is_saved(one, kept)]
-        for found in self.pool.each(self.build_join_tasks(missing), judge_joined_sessions):
-            wholes = self.finish_joined(found)
+        for wholes in self.join_parts(self.build_join_tasks(missing)):
             self.store.sessions.save_joined(wholes)
             self.times_judged += len(wholes)
             self.newly_judged |= {(one.agent, one.id) for one in wholes}
@@ -258,29 +233,20 @@ class ScoringRun:
     def list_parts(self, wanted: Sequence[LinkedSession]) -> list[SessionParts]:
         return [SessionParts(segments=one.segments, input=self.hash_parts(one)) for one in wanted]
 
-    def finish_joined(self, found: Sequence[JoinResult]) -> list[JoinedSession]:
-        """Sessions judged as one; what their judge wants to know is asked, as often as it takes."""
-        wholes = [one.whole for one in found if one.whole]
-        told: dict[StreamName, Answers] = {}
-        while unfinished := [one for one in found if not one.whole]:
-            fallback = self.ask_questions(told, [(name_parts(one.parts), one.wanted) for one in unfinished])
-            found = [
-                joining
-                for one in unfinished
-                for task in self.build_join_tasks(
-                    [one.parts], KnownAnswers(answers=told[name_parts(one.parts)], fallback=fallback)
-                )
-                for joining in judge_joined_sessions(task)
-            ]
-            wholes += [one.whole for one in found if one.whole]
-        return wholes
+    def join_parts(self, tasks: Iterable[JoinTask]) -> Iterator[list[JoinedSession]]:
+        """Sessions judged as one: here where a model is asked, else in processes."""
+        if self.client is None:
+            yield from self.pool.each(tasks, join_sessions)
+            return
+        for task in tasks:
+            yield hold_dialogue(judge_joined_sessions(task), self.client.ask_questions)
 
     def hash_parts(self, linked: LinkedSession) -> str:
         """Hash of what the segments of a session were judged by; nothing where one must be judged again."""
         inputs = [self.segments[locate_segment(one)].input for one in linked.segments]
         return hash_values(*inputs) if all(inputs) else ""
 
-    def build_join_tasks(self, missing: Sequence[SessionParts], told: KnownAnswers = NO_ANSWERS) -> Iterator[JoinTask]:
+    def build_join_tasks(self, missing: Sequence[SessionParts]) -> Iterator[JoinTask]:
         """Sessions that begin in the same stream together: its turns are read once."""
         groups: dict[StreamName, list[SessionParts]] = {}
         for one in missing:
@@ -292,7 +258,6 @@ class ScoringRun:
                 terms=self.terms,
                 streams={name_stream(one): pieces for one, pieces in zip(files, kept, strict=True)},
                 wanted=tuple(wanted),
-                told=told,
             )
 
     # --- what a report says of it ---------------------------------------------------------------
@@ -332,44 +297,35 @@ class ScoringRun:
 
     # --- before anything is asked -----------------------------------------------------------------
 
-    def replay_answers(self, found: Sequence[CutResult]) -> Iterator[CutResult]:
-        """Streams as they would be cut with all that was answered before; the rest is guessed."""
-        told: dict[StreamName, Answers] = {name_stream(one.stream): {} for one in found}
-        while found:
-            kept = (
-                self.client.load_answers([one.question.key for some in found for one in some.wanted])
-                if self.client
-                else {}
-            )
-            again = []
-            for one in found:
-                own = {key: kept[key] for key in (wanted.question.key for wanted in one.wanted) if key in kept}
-                if own:
-                    told[name_stream(one.stream)] |= own
-                    again.append(one.stream)
-                else:
-                    yield one
-            knowing = {name_stream(one): KnownAnswers(answers=told[name_stream(one)], guesses=True) for one in again}
-            found = cut_streams(self.build_tasks(again, knowing)) if again else []
-
-    def list_questions(self) -> Iterator[PendingQuestion]:
+    def list_questions(self) -> Iterator[Question]:
         """Every question that a run would ask, with the offline judge's word for the answers it depends on."""
         waiting = self.find_waiting(set())
         self.start_pool(waiting, sum(one.size for one in waiting))
+        files = {name_stream(one): one for one in waiting}
         guessed: dict[StreamName, list[StoredSegment]] = {}
-        for found in self.pool.each(self.split_batches(waiting, GUESSES), cut_streams):
-            for one in self.replay_answers(found):
-                yield from one.wanted
-                guessed[name_stream(one.stream)] = [
-                    replace(part, branch="") for part in (one.cut.segments if one.cut else ())
-                ]
+        for found in self.pool.each(self.split_batches(waiting), guess_cuts):
+            for cut, questions in found:
+                if self.load_answers(questions):
+                    cut, questions = self.replay_cut(files[cut.name])
+                yield from questions
+                guessed[cut.name] = [replace(part, branch="") for part in cut.segments]
         kept = [one for one in self.store.sessions.list_segments(self.roots) if name_stream_of(one) not in guessed]
         linked = self.link_segments([*kept, *(part for parts in guessed.values() for part in parts)])
         several = [one for one in linked if len(one.segments) > 1 and self.selection.takes(one)]
         judged = self.store.sessions.load_joined(map(name_session, several))
         missing = [one for one in self.list_parts(several) if self.asks_again or not is_saved(one, judged)]
-        for joined in self.pool.each(self.build_join_tasks(missing, GUESSES), judge_joined_sessions):
-            yield from (wanted for one in joined for wanted in one.wanted)
+        for questions in self.pool.each(self.build_join_tasks(missing), guess_joined):
+            yield from questions
+
+    def load_answers(self, questions: Sequence[Question]) -> Answers:
+        """What was answered of these before."""
+        return self.client.load_answers([one.key for one in questions]) if self.client else {}
+
+    def replay_cut(self, stream: StreamFiles) -> tuple[CutStream, list[Question]]:
+        """A stream as it would be cut with all that was answered before, and what that leads to."""
+        notes: list[Question] = []
+        (task,) = self.build_tasks([stream])
+        return hold_dialogue(cut_stream(task), take_notes(self.load_answers, notes)), notes
 
 
 def place_corrections(corrections: Sequence[PersonCorrection], kept: Sequence[StoredSegment]) -> list[PersonCorrection]:
@@ -386,9 +342,30 @@ def place_corrections(corrections: Sequence[PersonCorrection], kept: Sequence[St
     ]
 
 
-def cut_streams(tasks: list[CutTask]) -> list[CutResult]:
+def cut_streams(tasks: list[CutTask]) -> list[CutStream]:
     """Cut a portion of streams, in a worker."""
-    return [cut_stream(task) for task in tasks]
+    return [cut for cut, _ in guess_cuts(tasks)]
+
+
+def guess_cuts(tasks: list[CutTask]) -> list[tuple[CutStream, list[Question]]]:
+    """Cut a portion of streams where nobody is asked, with what would be asked, in a worker."""
+    found = []
+    for task in tasks:
+        notes: list[Question] = []
+        found.append((hold_dialogue(cut_stream(task), take_notes(answer_nothing, notes)), notes))
+    return found
+
+
+def join_sessions(task: JoinTask) -> list[JoinedSession]:
+    """Judge sessions as one, in a worker."""
+    return hold_dialogue(judge_joined_sessions(task), answer_nothing)
+
+
+def guess_joined(task: JoinTask) -> list[Question]:
+    """What would be asked of sessions as one, in a worker."""
+    notes: list[Question] = []
+    hold_dialogue(judge_joined_sessions(task), take_notes(answer_nothing, notes))
+    return notes
 
 
 def is_saved(parts: SessionParts, kept: dict[StreamName, JoinedSession]) -> bool:
@@ -416,10 +393,6 @@ def name_stream(stream: StreamFiles) -> StreamName:
 
 def name_stream_of(kept: StoredSegment) -> StreamName:
     return kept.segment.agent, kept.segment.stream
-
-
-def name_parts(parts: SessionParts) -> StreamName:
-    return parts.segments[0].agent, parts.segments[0].id
 
 
 def find_end(linked: LinkedSession) -> str:

@@ -139,7 +139,8 @@ def render_verdict(one: Session) -> list[Text]:
         f"{format_name(job)} {format_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items())
     )
     if one.fallback:
-        lines.append(Text(f"judged by the offline judge instead: {format_line(one.fallback, 200)}", "yellow"))
+        instead = "judged by the offline judge instead: " if one.judge == "offline" else ""
+        lines.append(Text(instead + format_line(one.fallback, 200), "yellow"))
     who = f"judged by {format_line(one.judge, 40)}; " if versions else ""
     return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
 

@@ -312,8 +312,11 @@ def list_notes(found: Report) -> list[str]:
 
 def describe_fallbacks(found: Report) -> list[str]:
     """Sessions that another judge judged than the one that was asked for, and why."""
-    reasons = Counter(one.fallback for one in found.sessions if one.fallback and one.judge_status != "opted_out")
+    judged = [one for one in found.sessions if one.fallback and one.judge_status != "opted_out"]
+    reasons = Counter(
+        (" judged by the offline judge instead" * (one.judge == "offline"), one.fallback) for one in judged
+    )
     return [
-        f"{format_count(n, 'session')} judged by the offline judge instead: {format_line(str(why), 160)}"
-        for why, n in reasons.most_common()
+        f"{format_count(n, 'session')}{instead}: {format_line(str(why), 160)}"
+        for (instead, why), n in reasons.most_common()
     ]

@@ -66,11 +66,8 @@ def open_model(config: Config, env: Mapping[str, str]) -> ModelClient:
 def judge_trial(client: ModelClient, name: str, task: Task, folder: Path) -> float | None:
     """What a model says of a trial; `None` where it says nothing, and why lies beside it."""
     asked = build_question(client.model.model, task, folder)
-    answer = client.ask_questions([asked]).get(asked.key)
     try:
-        if answer is None:
-            raise JudgeError(client.closed or "the model gave no answer")
-        said = trial.read_mark(answer)
+        said = trial.read_mark(client.ask_questions([asked])[asked.key])
     except JudgeError as error:
         ruling = Ruling(score=None, rationale="", judge=name, version=asked.version, trouble=str(error))
     else:

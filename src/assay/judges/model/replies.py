@@ -1,4 +1,4 @@
-"""Replies: what each job must answer as a type, its JSON Schema, and the one way from a text to a value."""
+"""Replies: what each job must answer as a type, its JSON Schema, the one way from a text to a value, and its limits."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from assay.errors import JudgeError
 from assay.judges.criteria import Basis
-from assay.types import EvidenceKind, Intent
+from assay.types import Intent
 
 LONGEST = 40_000
 """Characters of a reply; none that fits is near it."""
@@ -19,7 +19,11 @@ FENCED = re.compile(r"\A```(?:json|JSON)?[ \t]*\n(.*)\n[ \t]*```\Z", re.DOTALL)
 PLACE = re.compile(r" - at `\$\.?([\w.\[\]]+)`\Z")
 MISSING = re.compile(r"missing required field `(\w+)`")
 
-Share = Annotated[float, Meta(description="from 0 to 1")]
+EVEN = 0.5
+MOST_CITED = 50
+
+State = Literal["done_shown", "done_unshown", "partial", "not_done", "unknown"]
+"""What became of a goal, in a model's words."""
 Number = Annotated[int, Meta(description="number of a turn, from 1")]
 T = TypeVar("T", bound="ModelReply")
 
@@ -33,23 +37,18 @@ class ModelReply(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class QuotedTurn(ModelReply, frozen=True):
-    turn: Number
+    turn: Annotated[int, Meta(description="number of a turn, from 1; 0 for a line of our facts")]
     quote: Annotated[str, Meta(description="exact words of that turn")]
 
 
-class TopicShift(ModelReply, frozen=True):
+class TopicGap(ModelReply, frozen=True):
     turn: Number
+    p: Annotated[float, Meta(description="from 0 to 1: how likely it is that another goal begins there")]
     reason: str
-    confidence: Share
 
 
 class TopicsReply(ModelReply, frozen=True):
-    shifts: list[TopicShift]
-
-
-class LanguagesReply(ModelReply, frozen=True):
-    natural: Annotated[str | None, Meta(description="ISO 639-1 code in lower case")]
-    programming: str | None
+    gaps: list[TopicGap]
 
 
 class ChecksReply(ModelReply, frozen=True):
@@ -62,33 +61,20 @@ class ChecksReply(ModelReply, frozen=True):
     plan_first: bool | None
 
 
-class RubricReply(ModelReply, frozen=True):
+class SessionReply(ModelReply, frozen=True):
     rationale: str
     intent: Literal[Intent, "none"]
+    second_intent: Literal[Intent, "none"]
     checks: ChecksReply
     title: Annotated[str, Meta(description="at most 60 characters")]
     summary: Annotated[str, Meta(description="at most 240 characters")]
-    citations: list[QuotedTurn]
-
-
-class OutcomeReply(ModelReply, frozen=True):
-    rationale: Annotated[
-        str,
-        Meta(description='ends with "Therefore the goal was completed." or "Therefore the goal was not completed."'),
-    ]
-    goal_complete: bool
-    confidence: Annotated[float, Meta(description="probability that the goal was completed, from 0 to 1")]
-    evidence: EvidenceKind
+    state: State
+    p: Annotated[float, Meta(description="probability that the goal was completed, from 0 to 1")]
     basis: Basis
     citations: list[QuotedTurn]
 
 
-SHAPES: dict[str, type[ModelReply]] = {
-    "topic": TopicsReply,
-    "language": LanguagesReply,
-    "rubric": RubricReply,
-    "outcome": OutcomeReply,
-}
+SHAPES: dict[str, type[ModelReply]] = {"topic": TopicsReply, "session": SessionReply}
 
 
 # --- schema -----------------------------------------------------------------------------------
@@ -188,3 +174,38 @@ def describe_error(error: str) -> str:
     if "enum" in error:
         return f"{place} is not one of the values that the schema allows"
     return f"{place} has the wrong type"
+
+
+# --- what a reply must keep to ----------------------------------------------------------------
+
+
+def find_topics_fault(said: TopicsReply, asked: frozenset[int]) -> str:
+    """What is wrong with a reply about topics, given the turns that were asked about."""
+    named = [gap.turn for gap in said.gaps]
+    if not asked.issuperset(named):
+        return "`gaps` names a turn that was not asked about; take the numbers that the task lists"
+    if len(set(named)) < len(named):
+        return "`gaps` names a turn twice"
+    if lacking := len(asked) - len(named):
+        return f"`gaps` lacks {lacking} of the {len(asked)} turns that the task lists"
+    return "" if all(is_share(gap.p) for gap in said.gaps) else "`p` must be from 0 to 1"
+
+
+def find_session_fault(said: SessionReply) -> str:
+    """What is wrong with a reply about a session."""
+    if not (said.rationale.strip() and said.title.strip() and said.summary.strip()):
+        return "`rationale`, `title` and `summary` must not be empty"
+    if not is_share(said.p):
+        return "`p` must be from 0 to 1"
+    if said.state != "unknown" and said.state.startswith("done") != (said.p >= EVEN):
+        return (
+            "`p` is how likely it is that the goal was completed: "
+            "at least 0.5 with done_shown and done_unshown, below 0.5 with partial and not_done"
+        )
+    if said.state == "done_shown" and not said.citations:
+        return "done_shown needs at least one citation: the exact words and the number of their turn"
+    return "there are far too many citations" if len(said.citations) > MOST_CITED else ""
+
+
+def is_share(number: float) -> bool:
+    return 0 <= number <= 1

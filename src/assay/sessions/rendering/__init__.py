@@ -3,6 +3,7 @@
 - `transcript`: a whole session, or its prompts alone;
 - `blocks`: a turn as blocks, each with the shorter shapes it can take;
 - `budget`: tokens of a text, and which blocks are shortened until all fits;
+- `repeats`: text that stood before, told in one line;
 - `frame`: lines of ours and lines of the transcript, kept apart;
 - `words`: the few words in which our own lines speak.
 
@@ -12,9 +13,9 @@ Imports types and the rest of sessions.
 
 from assay.sessions.rendering.budget import estimate_tokens
 from assay.sessions.rendering.frame import sanitize_text
-from assay.sessions.rendering.transcript import render_prompts, render_session
+from assay.sessions.rendering.transcript import list_own_lines, render_prompts, render_session
 
-VERSION = 1
+VERSION = 2
 """Raised when the same turns are rendered in another way: judges must be asked again."""
 
-__all__ = ["VERSION", "estimate_tokens", "render_prompts", "render_session", "sanitize_text"]
+__all__ = ["VERSION", "estimate_tokens", "list_own_lines", "render_prompts", "render_session", "sanitize_text"]

@@ -255,8 +255,12 @@ def build_tool_reply(call: Call, view: TurnView) -> TextBlock:
     head = f"- {KIND_NAMES[call.kind][0]}: {describe_end(call)}:"
     answer = {"agent": "- it reported:", "ask": "- the answer:"}.get(call.kind, "- the reply:")
 
+    told = call.output.strip()
+    if call.kind == "plan":  # the client repeats the plan in its reply, or speaks to the model
+        told = told.replace(call.target.strip(), "").strip() if call.target.strip() else ""
+
     def render(target: tuple[int, int], output: tuple[int, int]) -> list[str]:
-        said = [answer, *quote_text(call.output, *output)] if call.output.strip() else []
+        said = [answer, *quote_text(told, *output)] if told else []
         return [head, *quote_text(call.target or call.name, *target), *said]
 
     return TextBlock(

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.sessions.calls import find_telling_line, has_failed, list_made_edits
 from assay.sessions.endings import find_ending_kind
@@ -16,7 +17,8 @@ from assay.sessions.rendering.blocks import (
     list_files,
 )
 from assay.sessions.rendering.budget import FINAL_TURNS, Sheet, find_fewest, find_room, format_notice, weigh_lines
-from assay.sessions.rendering.frame import quote_names, quote_text, render_frame
+from assay.sessions.rendering.frame import PREFIX, quote_names, quote_text, render_frame
+from assay.sessions.rendering.repeats import drop_repeats
 from assay.sessions.rendering.words import (
     PROMPT_HEADS,
     TURN_ENDS,
@@ -25,6 +27,7 @@ from assay.sessions.rendering.words import (
     find_names,
     format_count,
     format_time,
+    list_titles,
 )
 from assay.types import Prompt, Turn
 
@@ -34,6 +37,9 @@ AFTER, AFTER_SHORT = (2_000, 500), (300, 100)
 SHOWN, LESS, LEAST = (1_500, 500), (400, 100), (160, 0)
 HEADS = (160, 60, 30, 8)
 MOST_PROMPT_FILES, LONGEST_NAME = 6, 60
+MOST_TITLES, LONGEST_TITLE, LONGEST_CLOSING = 4, 100, 160
+NOTICE = "- shortened to fit"
+QUOTED = PREFIX.rstrip()
 
 
 class Brief(Struct, frozen=True):
@@ -85,10 +91,19 @@ def render_session(turns: Sequence[Turn], after: Prompt | None, tokens: int) -> 
     """
     what = format_count(len(turns), "turn", "turns")
     request = RenderRequest(turns, after, tokens, find_room(what, tokens), find_names(turns))
-    sheet = Sheet(list(build_session_blocks(request)), len(turns), tokens, request.room)
-    return render_frame(
-        what, list(sheet.list_lines()) if sheet.shorten_blocks() else render_brief_session(request, sheet)
-    )
+    lines = fit_session(request)
+    shown = drop_repeats(lines)
+    saved = weigh_lines(lines) - weigh_lines(shown)
+    if saved and lines[0].startswith(NOTICE):  # what is told once leaves room for what was left out
+        fuller = drop_repeats(fit_session(replace(request, room=request.room + saved)))
+        shown = fuller if weigh_lines(fuller) <= request.room else shown
+    return render_frame(what, shown)
+
+
+def fit_session(request: RenderRequest) -> list[str]:
+    """The lines of a session, shortened until there is room for them."""
+    sheet = Sheet(list(build_session_blocks(request)), len(request.turns), request.tokens, request.room)
+    return list(sheet.list_lines()) if sheet.shorten_blocks() else render_brief_session(request, sheet)
 
 
 def build_session_blocks(request: RenderRequest) -> Iterator[TextBlock]:
@@ -105,6 +120,12 @@ def build_session_blocks(request: RenderRequest) -> Iterator[TextBlock]:
             lambda: [head, *quote_text(after.text, *AFTER)],
             {"middles": lambda: [head, *quote_text(after.text, *AFTER_SHORT)]},
         )
+
+
+def list_own_lines(turn: Turn, number: int) -> list[str]:
+    """What our own lines say of a turn: no word of the transcript."""
+    blocks = build_blocks(turn, TurnView(number, is_last=True, is_first=False, names=FileNames()))
+    return [line.removeprefix("- ") for block in blocks for line in block.full() if not line.startswith(QUOTED)]
 
 
 def format_next_head(request: RenderRequest) -> str:
@@ -192,16 +213,16 @@ def render_squeezed(request: RenderRequest, brief: Brief) -> list[str]:
 # --- all prompts of a conversation, for whoever looks for topic shifts ----------------------
 
 
-def render_prompts(turns: Sequence[Turn], tokens: int) -> str:
-    """Every prompt with the number of its turn, and in a line what was done before the next."""
+def render_prompts(turns: Sequence[Turn], tokens: int, branch: str = "") -> str:
+    """Every prompt with the number of its turn, and in a few lines what was done before the next."""
     what = format_count(len(turns), "turn", "turns") + ", prompts only"
     room = find_room(what, tokens)
     called = find_names(turns)
     told = [block for n, turn in enumerate(turns, 1) for block in build_prompt_blocks(turn, n, called)]
-    sheet = Sheet([*([TextBlock(0, called.list_lines)] if called.folder else []), *told], 0, tokens, room)
-    return render_frame(
-        what, list(sheet.list_lines()) if sheet.shorten_blocks() else render_brief_prompts(turns, tokens, room)
-    )
+    names = [*called.list_lines(), *(["- branch:", *quote_names([branch], LONGEST_NAME)] if branch else [])]
+    sheet = Sheet([*([TextBlock(0, lambda: names)] if names else []), *told], 0, tokens, room)
+    lines = list(sheet.list_lines()) if sheet.shorten_blocks() else render_brief_prompts(turns, tokens, room)
+    return render_frame(what, drop_repeats(lines))
 
 
 def build_prompt_blocks(turn: Turn, number: int, called: FileNames) -> Iterator[TextBlock]:
@@ -226,6 +247,13 @@ def build_prompt_blocks(turn: Turn, number: int, called: FileNames) -> Iterator[
         return [f"{then}; files:", *quote_names([listed], MOST_PROMPT_FILES * (LONGEST_NAME + 3)), *rest]
 
     yield TextBlock(number, render_files if files else lambda: [then], {"lists": lambda: [then]})
+    if titles := list_titles(turn.calls):
+        told = ["- branches, commits and pull requests:", *quote_names(titles[:MOST_TITLES], LONGEST_TITLE)]
+        yield TextBlock(number, lambda: told, {"lists": list})
+    words = next((text for reply in reversed(turn.replies) if (text := find_reply_words(reply))), "")
+    if closing := next((line for line in words[: SHOWN[0]].splitlines() if line.strip(" #*_`-")), ""):
+        begins = ["- the agent's closing words begin:", *quote_names([closing], LONGEST_CLOSING)]
+        yield TextBlock(number, lambda: begins, {"replies": list})
 
 
 def render_brief_prompts(turns: Sequence[Turn], tokens: int, room: int) -> list[str]:

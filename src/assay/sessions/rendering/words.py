@@ -64,6 +64,11 @@ TURN_ENDS: dict[EndingKind, str] = {
     "nothing": "nothing was asked",
 }
 TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2})")
+LONGEST_COMMAND = 4_000
+NEW_BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]) ['\"]?([\w./-]{1,100})")
+COMMIT_REPORT = re.compile(r"^\[[^\s\[\]]{1,100} (?:\(root-commit\) )?[0-9a-f]{7,40}\] [^\n]{1,200}", re.MULTILINE)
+COMMIT_TITLE = re.compile(r"\s-[a-z]*m (?:['\"]\$\(cat <<-?\s?(['\"]?)EOF\1\n|['\"])([^'\"\n]{1,200})")
+PULL_TITLE = re.compile(r"\s(?:--title|-t)[ =](['\"])((?:(?!\1)[^\n]){1,200})")
 LARGEST = 10**12
 """Numbers beyond are no numbers of ours."""
 
@@ -138,6 +143,22 @@ def describe_turns(turns: Sequence[Turn]) -> str:
 
 def format_times(n: int) -> str:
     return f", {n} times" if n > 1 else ""
+
+
+def list_titles(calls: Iterable[Call]) -> list[str]:
+    """Branches that were begun, titles of commits and of pull requests, each once and as they were said."""
+    found: dict[str, None] = {}
+    for call in calls:
+        if call.kind != "shell" or call.status not in ("ok", "error", "open"):
+            continue
+        command = call.command[:LONGEST_COMMAND]
+        found |= dict.fromkeys(one[1] for one in NEW_BRANCH.finditer(command))
+        if has_committed(call):
+            reported = [one[0] for one in COMMIT_REPORT.finditer(call.output[:LONGEST_COMMAND])]
+            found |= dict.fromkeys(reported or [one[2].strip() for one in COMMIT_TITLE.finditer(command)])
+        if any(run.purpose == "pr" and run.outcome != "failed" for run in call.runs):
+            found |= dict.fromkeys(one[2] for one in PULL_TITLE.finditer(command))
+    return [title for title in found if title.strip()]
 
 
 class FileNames(Struct, frozen=True):
