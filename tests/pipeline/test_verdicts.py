@@ -10,20 +10,29 @@ from msgspec.structs import replace
 
 from assay.config import Config, Tenant
 from assay.errors import BadInput
+from assay.langfuse.mapping import ScoreTarget, build_fact_scores
 from assay.pipeline import corrections
+from assay.pipeline.langfuse_scores import explain_not_scored
 from assay.pipeline.lookup import find_sessions
+from assay.pipeline.models import ModelAccess
+from assay.pipeline.quality import Subject, judge_quality
+from assay.pipeline.verdict_lines import encode_verdicts
 from assay.pipeline.verdicts import mark_session, pick_standing
 from assay.reports.json import encode_json
 from assay.reports.summary import explain_outcome
 from assay.scores.prism import has_crushed
+from assay.scores.profiles import load_profile
 from assay.stores import Store, open_store
 from assay.testing.claude_code import write_lines
-from assay.types import PersonVerdict, Session, VerdictKind
+from assay.types import CleanText, PersonVerdict, Session, VerdictKind
+from tests.judges import make_turns
 from tests.make_report import report_of
 from tests.make_sessions import missed, session_of
 from tests.pipeline.test_scoring import AT, PLAIN, score, talk
 from tests.plain_judge import TOPICS, VERSION, install
 from tests.tables import each_row
+
+TARGET = ScoreTarget(session="s1", timestamp="2026-11-10T09:00:00Z")
 
 
 @pytest.fixture(autouse=True)
@@ -195,6 +204,36 @@ def test_words_are_redacted_and_withheld_like_any_other(store: Store, folder: Pa
     for one in score(store, folder, config=silent).report.sessions:
         assert (one.marked, one.crushed, one.goal_complete) == (None, None, None)
     assert b"it printed" not in encode_json(score(store, folder, config=silent).report)
+
+
+def test_words_on_a_session_that_is_withheld_are_not_handed_on(store: Store, folder: Path):
+    session = by_title(store, folder)["card"]
+    mark(store, session, "not", "the wool is felted")
+    store.corrections.save_verdicts([verdict("landed", turn="0123456789ab")])
+    assert b"felted" in encode_verdicts(store, PLAIN)
+    silent = replace(PLAIN, tenants={"acme": Tenant(projects=(session.project,), opt_out=True)})
+    told = [msgspec.json.decode(line) for line in encode_verdicts(store, silent).splitlines()]
+    assert [(one["session"], one.get("why")) for one in told] == [(session.id, None), ("0123456789ab", None)]
+
+
+@pytest.mark.parametrize(("kind", "said"), [("landed", "completed"), ("not", "not completed")])
+def test_quality_goes_by_it_too(kind: VerdictKind, said: str):
+    turns = make_turns.session(*(make_turns.asked(f"weave row {n}", f"row {n} is done") for n in range(1, 4)))
+    profile = load_profile("enhanced")
+    subject = Subject(session=mark_session(session_of(), [verdict(kind)]), read=lambda: turns)
+    [found] = judge_quality([subject], profile, Config(), ModelAccess(unavailable="no key"))
+    assert found.dimensions["goal_achievement"].rationale.lower().startswith((said, "the goal was " + said))
+
+
+def test_langfuse_is_told_who_said_so():
+    one = mark_session(missed(), [PersonVerdict(turn="a", verdict="landed", why="I saw it", at=AT)])
+    scores = {score.name: score for score in build_fact_scores(one, TARGET, {}, CleanText)}
+    assert scores["assay_crushed"].value is True
+    assert scores["assay_goal_complete"].comment == "A person said: landed."
+    assert scores["assay_crushed"].metadata["marked"] == {"verdict": "landed", "why": "I saw it"}
+    out = mark_session(session_of(), [verdict("exclude")])
+    assert build_fact_scores(out, TARGET, {}, CleanText) == []
+    assert explain_not_scored(out) == "not graded: excluded"
 
 
 # --- what counts --------------------------------------------------------------------------------

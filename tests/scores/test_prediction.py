@@ -38,6 +38,15 @@ def test_many_sessions_leave_what_differs_between_repositories():
     assert (found.low, found.high) == pytest.approx((27.3, 72.7), abs=0.1)
 
 
+@pytest.mark.parametrize("n", [1, 2, 6, 19])
+def test_of_few_sessions_all_may_have_landed(n: int):
+    """Their share is a whole number of them: between 5.7 and 6 of 6 there is only 6."""
+    found = predict_share([0.9] * n, EXACT)
+    assert found
+    assert found.high == 100
+    assert found.low * n / 100 == pytest.approx(round(found.low * n / 100))
+
+
 def test_few_sessions_are_less_sure_than_many():
     widths = []
     for n in (1, 10, 100, 1000):

@@ -6,7 +6,7 @@ one more draw from these. What was fitted for which judge stands in `prediction.
 """
 
 from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import ceil, exp, floor, log, sqrt
 
 from msgspec import Struct
 
@@ -52,10 +52,11 @@ def predict_share(chances: Sequence[float], spread: Spread) -> Predicted | None:
     # Few sessions of one's own add their own luck: the variance of log-odds of a share of so many.
     luck = 1 / ((len(chances) + 2) * share * (1 - share))
     half = Z * sqrt(spread.between**2 + luck)
+    # A share of so many is a whole number of sessions; the ends are rounded outwards to one.
     return Predicted(
         value=100 * share,
-        low=100 * to_share(middle - half),
-        high=100 * to_share(middle + half),
+        low=100 * floor(len(chances) * to_share(middle - half)) / len(chances),
+        high=100 * ceil(len(chances) * to_share(middle + half)) / len(chances),
         repositories=spread.repositories,
         goals=spread.goals,
     )
