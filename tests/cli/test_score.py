@@ -48,8 +48,8 @@ def test_the_report_is_headline_waterfall_measures_sessions_and_notes(folder: Pa
 def test_the_json_has_all_that_machines_read(folder: Path):
     found = score(folder, "--json").json
     assert list(found) == [
-        "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "grade", "no_grade",
-        "audit", "measures", "slices", "windows", "obstacles", "survival", "lost", "sessions", "ledger",
+        "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "small", "grade",
+        "no_grade", "audit", "measures", "slices", "windows", "obstacles", "survival", "lost", "sessions", "ledger",
     ]  # fmt: skip
     assert found["waterfall"]["streams"] == 5
     assert {entry["session"] for entry in found["ledger"]} >= {one["id"] for one in found["sessions"]}
@@ -237,4 +237,4 @@ def test_what_was_not_read_is_noted(tmp_path: Path):
 def test_a_conversation_in_which_nobody_said_much_is_no_score(tmp_path: Path):
     write_lines(tmp_path / "a.jsonl", build_prompt(1, "hi"))
     ran = run("score", tmp_path, "--store", tmp_path / "s.db")
-    assert "PRISM Score: no score, nothing counts: of 1 session 1 trivial" in ran.out
+    assert "PRISM Score: no score, nothing counts: of 1 session 1 no goal" in ran.out

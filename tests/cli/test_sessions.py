@@ -11,7 +11,7 @@ from tests.conftest import Ran, is_one_line, run
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sessions that count, and a trivial one."""
+    """Sessions that count, and a greeting."""
     top = tmp_path_factory.mktemp("sessions") / "in"
     for n in range(3):
         write_lines(top / f"{n}.jsonl", *build_conversation(f"loom-{n}", 3, start=n * 7200))
@@ -30,7 +30,7 @@ def test_all_are_listed_with_how_they_ended(folder: Path):
     assert len(ids) == 4
     assert not [one for one in ids if one[:8] not in ran.out]
     assert "4 sessions, 3 counted" in ran.out
-    assert "– trivial" in ran.out
+    assert "– no goal" in ran.out
 
 
 def test_the_json_has_the_sessions_and_ledger_of_a_score(folder: Path):

@@ -146,6 +146,30 @@ def test_substance_is_three_turns_or_ten_net_lines_or_one_change(
     assert substance.fact(made) == substance.Substance(mutating_calls=mutating, substance=is_substance)
 
 
+@each_row(
+    ("reply", "is_substance"),
+    [
+        ("word " * 40, True),
+        ("word " * 39, False),
+        ("答" * 80, True),
+        ("答" * 78, False),
+        ("Let me look at it first. " * 10 + "Now I will look at it:", False),
+    ],
+    ids=lambda value: str(value)[:8],
+)
+def test_a_question_answered_in_one_turn_has_substance(reply: str, is_substance: bool) -> None:
+    turn = Turn(prompt=asked(), replies=(Reply(at="", text=reply),))
+    assert substance.fact([turn]).substance is is_substance
+
+
+def test_an_answer_that_nobody_asked_for_has_no_substance() -> None:
+    assert not substance.fact([Turn(replies=(Reply(at="", text="word " * 40),))]).substance
+
+
+def test_a_request_that_ended_in_an_api_error_has_substance() -> None:
+    assert substance.fact([Turn(prompt=asked(), marks=(Mark(kind="api_error", at=""),))]).substance
+
+
 @pytest.mark.parametrize(
     ("added", "removed", "is_substance"), [(9, 0, False), (10, 0, True), (11, 0, True), (19, 10, False), (20, 10, True)]
 )
@@ -388,3 +412,21 @@ def test_a_file_is_named_once_however_commands_say_it(paths: tuple[str, ...], fi
         id="s", at="1", name="Bash", kind="shell", status="ok", runs=(Run(program="touch", mutates=True, paths=paths),)
     )
     assert edits.fact([Turn(calls=(edited("/till/src/a.py"), command))]).files == files
+
+
+# --- what was taken back ------------------------------------------------------------------------
+
+
+@each_row(
+    ("text", "reverts"),
+    [
+        ("round the sums", 1),
+        ("reset the branch to origin/main", 0),
+        ("git reset --hard してください", 0),
+        ("revert the last commit", 0),
+        ("> reset it\nround the sums", 1),
+    ],
+)
+def test_a_git_command_that_was_the_task_takes_nothing_back(text: str, reverts: int) -> None:
+    turn = Turn(prompt=Prompt(at="", text=text, key=1), calls=(ran("reset", command="git reset --hard"),))
+    assert git.fact([turn]).reverts == reverts

@@ -308,10 +308,41 @@ def test_small_talk_has_no_intent(text: str) -> None:
     assert (found.intent, found.grade, found.checks, found.reasons) == (None, None, {}, ())
 
 
-def test_nobody_asking_for_anything_is_no_goal_unless_something_was_done() -> None:
+def test_nobody_asking_for_anything_is_no_goal() -> None:
     assert intent_of() is None
     assert intent_of(asked(None, "I am ready.")) is None
-    assert intent_of(asked(None, WORKED)) is not None
+
+
+def test_a_sub_agents_file_without_its_parent_has_no_goal_whatever_it_did() -> None:
+    assert intent_of(asked(None, WORKED)) is None
+
+
+def test_small_talk_that_work_was_done_on_is_a_goal() -> None:
+    assert intent_of(asked("hello", WORKED)) is not None
+
+
+@each_row(
+    "text",
+    [
+        "hello, are you there?", "Hey!", "hi how are you", "good morning", "test", "您好，在吗？", "もしもし、いますか",
+        "Hallo, bist du da?", "You are a grumpy pirate. Speak like one from now on.", "Act as a linux terminal",
+        "Du bist ein erfahrener Koch", "你是一名资深工程师", "Unknown skill: till-review",
+        "[Request interrupted by user]", "<local-command-stdout>bye</local-command-stdout>",
+    ],
+)  # fmt: skip
+def test_greetings_roles_and_client_messages_have_no_goal(text: str) -> None:
+    assert intent_of(asked(text, "Hello! " + "How can I help? " * 20)) is None
+
+
+@each_row(
+    "text",
+    [
+        "hello, can you fix the sum?", "You are a senior engineer. Review this diff.", "round the sums",
+        "You are my accountant: what is VAT?", "hi, the till is broken", "[Image #1] fix the layout",
+    ],
+)  # fmt: skip
+def test_a_greeting_or_role_before_a_request_takes_nothing_from_it(text: str) -> None:
+    assert intent_of(asked(text, "Done.")) is not None
 
 
 def test_a_picture_is_more_than_small_talk() -> None:

@@ -193,6 +193,65 @@ def test_the_title_is_the_first_sentence_without_politeness_and_markup(text: str
     assert judged(asked(text, *FIXED)).title == title
 
 
+SPEC_KIT = """## User Input
+
+```text
+{argument}
+```
+
+You **MUST** consider the user input before proceeding (if not empty).
+
+## Outline
+
+The text the user typed after `/speckit.specify` in the triggering message **is** the feature description. Whoever reads
+it must be able to build the feature without asking the person again, and must be able to test what was built.
+
+1. Write the specification.
+"""
+
+
+@each_row(
+    ("steps", "title"),
+    [
+        ((asked("hello, are you there?", "Yes."), asked("Round the sums half up", *FIXED)), "Round the sums half up"),
+        ((asked("ok", "Yes."), asked("Round the sums half up", *FIXED)), "Round the sums half up"),
+        ((asked("Perfect thats working", "."), asked("Round the sums half up", *FIXED)), "Round the sums half up"),
+        ((asked("Unknown skill: till", "."), asked("Round the sums half up", *FIXED)), "Round the sums half up"),
+        (
+            (asked(SPEC_KIT.format(argument="Report what is in a drawer at night"), *FIXED),),
+            "Report what is in a drawer at night",
+        ),
+        ((asked(SPEC_KIT.format(argument="T-12"), *FIXED),), "/speckit.specify T-12"),
+        ((asked(SPEC_KIT.format(argument=""), *FIXED),), "/speckit.specify"),
+        ((asked("/till-review", *FIXED, kind="command"),), "/till-review"),
+        ((asked("Thanks, that works. Now round the sums half up", *FIXED),), "Round the sums half up"),
+        ((asked("ありがとう、完璧です。合計を四捨五入してください", *FIXED),), "合計を四捨五入してください"),
+        ((asked("/till-review the drawer", *FIXED, kind="command"),), "/till-review the drawer"),
+        ((asked("---\ndescription: Reviews the till\n---\nLook at it.", *FIXED),), "Reviews the till"),
+        (
+            (asked("PLEASE IMPLEMENT THIS PLAN:\n# Split the till in two\n\n## Steps\n\n1. a", *FIXED),),
+            "Split the till in two",
+        ),
+        (
+            (asked("Compare https://www.example.org/a/b/?tab=prices#x with our prices", *FIXED),),
+            "Compare example.org with our prices",
+        ),
+        (
+            (asked("Look at https://github.com/ada/till/pull/12/files please", *FIXED),),
+            "Look at ada/till/pull/12 please",
+        ),
+        (
+            (asked("<system-reminder>be quick</system-reminder>Round the sums half up", *FIXED),),
+            "Round the sums half up",
+        ),
+        ((asked("why?\n\nTypeError: no basket", *FIXED),), "Why? TypeError: no basket"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_title_names_the_goal_in_the_persons_words(steps: tuple[Step, ...], title: str) -> None:
+    assert judged(*steps).title == title
+
+
 def test_a_request_that_says_little_is_titled_by_what_was_committed() -> None:
     found = judged(asked("do it", BUILT, committed("feat: export receipts as CSV"), "Done."))
     assert found.title == "feat: export receipts as CSV"

@@ -104,7 +104,12 @@ def test_the_status_says_whether_a_judgement_counts(said: Any, status: str, why:
     assert (found.judge_status, found.ungraded_reason, found.crushed) == (status, why, crushed)
 
 
-@pytest.mark.parametrize("said", [{}, {"outcome": LUNCH}, {"rubric": NO_GOAL}])
+def test_without_a_goal_a_small_session_is_no_goal():
+    found = of(THREE[:2], rubric=NO_GOAL)
+    assert (found.judge_status, found.crushed, found.facts["substance"]) == ("no_goal", None, False)
+
+
+@pytest.mark.parametrize("said", [{}, {"outcome": LUNCH}])
 def test_without_substance_a_session_is_trivial_whatever_the_judge_says(said: Any):
     found = of(THREE[:2], **said)
     assert (found.judge_status, found.crushed, found.facts["substance"]) == ("trivial", None, False)

@@ -525,3 +525,19 @@ def test_nothing_of_the_machine_is_in_a_report(tmp_path: Path, store: Store):
     assert str(tmp_path) not in text
     with suppress(KeyError):
         assert os.environ["HOME"] not in text
+
+
+# --- still going on -----------------------------------------------------------------------------
+
+
+def test_a_session_still_going_on_counts_for_nothing_and_is_judged_once_it_is_over(tmp_path: Path, store: Store):
+    write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "spin", "weave"))
+    [ended] = score(store, tmp_path / "in").report.sessions
+    soon, later = (replace(PLAIN, as_of=f"{ended.ended_at[:14]}{minute}:59Z") for minute in ("05", "30"))
+    first = score(store, tmp_path / "in", config=soon)
+    [session] = first.report.sessions
+    assert (session.judge_status, session.goal_complete, session.crushed) == ("in_progress", None, None)
+    assert (first.report.exclusions, first.report.score.counted) == ({"in_progress": 1}, 0)
+    second = score(store, tmp_path / "in", config=later)
+    assert [one.judge_status for one in second.report.sessions] == [ended.judge_status]
+    assert second.judged == 0

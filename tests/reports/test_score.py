@@ -67,7 +67,7 @@ def test_the_waterfall_says_what_is_left_and_why_the_rest_is_not():
     assert [line.count("█") for line in drawn] == [32, 29, 26, 22, 13, 10]
     assert [line.split("█")[-1].strip() for line in drawn] == [
         "in 4 streams",
-        "−1 trivial: under 3 turns, no change",
+        "−1 trivial: under 3 turns, no change, no answer",
         "−1 no goal",
         "−1 ungraded: thin evidence",
         "−3: 2 unverified, 1 error unresolved",

@@ -15,7 +15,9 @@ from assay.scores.prism import (
     find_letter,
     grade_interval,
     is_crushed,
+    refresh_crushed,
     score_sessions,
+    tally_small,
 )
 from assay.types import Failure, Session
 from tests.make_sessions import QUICK, SESSIONS, SHUFFLED, missed, session_of
@@ -205,3 +207,16 @@ def test_a_score_has_a_letter_where_its_whole_interval_has_the_same(
     low: float, high: float, letter: str | None
 ) -> None:
     assert grade_interval(low, high) == letter
+
+
+def test_the_score_with_the_small_sessions_stands_beside_the_one_without() -> None:
+    small = {"judge_status": "trivial", "facts": {"substance": False}}
+    found = refresh_crushed([
+        session_of(), session_of(goal_complete=False), session_of(**small), session_of(**small, goal_complete=False),
+        session_of(**small), session_of(**small, goal_complete=None), session_of(judge_status="no_goal"),
+    ])  # fmt: skip
+    tally = tally_small(found)
+    assert score_sessions(found).value == 50
+    assert tally is not None
+    assert (tally.sessions, tally.crushed, tally.value) == (3, 2, 60)
+    assert tally_small(found[:2]) is None

@@ -158,6 +158,25 @@ def test_the_words_beside_a_paste_ask_and_the_paste_only_where_they_do_not() -> 
 
 
 @each_row(
+    ("text", "complaint"),
+    [
+        ("fix the failing test", ""),
+        ("revert the last two commits", ""),
+        ("rename whatever is wrong in the drawer", ""),
+        ("fix it, it still fails", "still fails"),
+        ("this is wrong", "wrong"),
+        ("Fix the label. The sum is wrong.", "wrong"),
+        ("if it fails again tell me", ""),
+        ("you forgot the drawer", "you forgot"),
+        ("got this feedback:\n\n" + "The sum is wrong and the drawer is broken. " * 9, ""),
+        ("why is it like this?\n> this is terrible", ""),
+    ],
+)
+def test_a_complaint_is_told_from_a_request_and_from_what_others_say(text: str, complaint: str) -> None:
+    assert parse_own_words(prompt(text)).find_complaint() == complaint
+
+
+@each_row(
     ("text", "name"),
     [
         ("/till-review the drawer", "till-review"),

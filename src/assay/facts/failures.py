@@ -130,7 +130,7 @@ def find_iteration_loop(turns: Sequence[Turn], first: int, said: Spoken) -> Iter
         if not is_dismissed(turns[number - 1 :]) and not is_accepted(turns[number:]):
             yield Failure(kind="iteration_loop", turn=number, quote=find_telling_line(call))
             return
-    complaints = [(n, words) for n, words in said if words.first(*COMPLAINTS) and not words.first("accepts")]
+    complaints = [(n, words) for n, words in said if words.find_complaint() and not words.first("accepts")]
     if len(complaints) == LOOP:
         number, words = complaints[-1]
         if not was_settled(turns[number - 1 :], CHECKS):

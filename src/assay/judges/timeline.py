@@ -90,7 +90,7 @@ def read_turn(number: int, turn: Turn) -> TurnReading:
     replies = [reply.text for reply in turn.replies if reply.text.strip()]
     is_chore = "chores" in said.heard and said.words <= 14
     is_late = number > 1
-    complaint = is_late and bool(said.first("frustrated") or (said.first("complains") and not is_chore))
+    complaint = is_late and bool(said.first("frustrated") or (said.find_complaint() and not is_chore))
     return TurnReading(
         number=number,
         turn=turn,

@@ -225,10 +225,12 @@ def leave_unjudged(turns: Sequence[Turn]) -> SessionJudgement:
 
 def decide_status(substance: bool, rubric: RubricJudgement, outcome: OutcomeJudgement, why: str) -> JudgeStatus:
     """Whether the judgement counts, or why not."""
+    if rubric.intent is None and not why:
+        return "no_goal"
     if not substance:
         return "trivial"
     if rubric.intent is None:
-        return "ungraded" if why else "no_goal"
+        return "ungraded"
     if outcome.goal_complete is None:
         return "ungraded" if why or outcome.confidence is None else "unclear"
     return "ok"

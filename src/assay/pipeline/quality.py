@@ -118,7 +118,7 @@ def explain_unjudged(subject: Subject, config: Config) -> str:
         return why
     if one.judge_status == "opted_out":
         return OPTED_OUT
-    is_talk = one.judge_status == "trivial" and not one.facts.get("tool_calls")
+    is_talk = one.judge_status in ("trivial", "no_goal") and not one.facts.get("tool_calls")
     return TRIVIAL if is_talk and not subject.is_named else ""
 
 

@@ -37,6 +37,7 @@ from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.links import LinkedSession, link_segments
+from assay.sessions.progress import find_open_sessions
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
 from assay.types import PersonCorrection, Segment, Session
 
@@ -96,6 +97,8 @@ class ScoringRun:
         chosen = replace(config, judge=OFFLINE) if models.unavailable else config
         self.terms = build_terms(chosen, splits, self.as_of, client.judge_model if client else None)
         self.pool = Pool(jobs)
+        self.open_sessions: frozenset[str] = frozenset()
+        """Ids of the sessions that are still going on; found anew in every run, never kept."""
         self.segments: dict[tuple[str, str, int], StoredSegment] = {}
         self.times_judged = 0
         self.newly_judged: set[StreamName] = set()
@@ -194,7 +197,9 @@ class ScoringRun:
         self.segments = {locate_segment(one.segment): one for one in kept}
         self.placed_corrections = place_corrections(self.corrections, kept)
         self.placed_verdicts = place_verdicts(self.verdicts, kept)
-        return link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
+        linked = link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
+        self.open_sessions = find_open_sessions(linked, self.as_of)
+        return linked
 
     def build_sessions(self, chosen: Sequence[LinkedSession]) -> list[Session]:
         """Sessions with all that was judged of them; those of several segments are judged as one."""
@@ -205,6 +210,8 @@ class ScoringRun:
             first = self.segments[locate_segment(one.segments[0])]
             body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
             session = build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id))
+            if session.id in self.open_sessions:
+                session = hold_judgement(session)
             said = (word for part in one.segments for word in self.placed_verdicts.get(part.id, ()))
             found.append(mark_session(session, said))
         return found
@@ -415,6 +422,23 @@ def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, 
         boundary=first.boundary,
         merged_from=list(linked.joins),
         **fields,
+    )
+
+
+def hold_judgement(session: Session) -> Session:
+    """A session that is still going on: nothing is said of how it ended."""
+    if session.judge_status == "opted_out":
+        return session
+    return replace(
+        session,
+        judge_status="in_progress",
+        ungraded_reason=None,
+        goal_complete=None,
+        confidence=None,
+        evidence=None,
+        citations=[],
+        reasons=[],
+        crushed=None,
     )
 
 

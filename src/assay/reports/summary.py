@@ -21,7 +21,7 @@ from assay.scores.breakdown import Slice, Window
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
 from assay.scores.prediction import Predicted
-from assay.scores.prism import Score, explain_exclusion, find_letter, has_goal, has_substance
+from assay.scores.prism import Score, SmallSessions, explain_exclusion, find_letter, has_goal, has_substance
 from assay.scores.reasons import find_obstacle
 from assay.scores.report import JudgeShare, Report
 from assay.types import Session
@@ -60,6 +60,7 @@ NOT_COUNTED = {
     "in_progress": "still going on",
     "excluded": "excluded by you",
 }
+TRIVIAL = "trivial: under 3 turns, no change, no answer"
 SAID = {
     "landed": "you: landed",
     "not": "you: did not land",
@@ -193,7 +194,7 @@ def list_steps(found: Report) -> list[tuple[str, int, str]]:
     lost = count_losses(found.sessions)
     return [
         ("sessions", left.sessions, f"in {format_count(left.streams, 'stream')}"),
-        ("of substance", left.substance, format_loss(left.sessions - left.substance, lost["substance"])),
+        ("of substance", left.substance, format_loss(left.sessions - left.substance, lost["substance"], found.small)),
         ("with a goal", left.goal, format_loss(left.substance - left.goal, lost["goal"])),
         ("judged", left.judged, format_loss(left.goal - left.judged, lost["judged"])),
         ("completed", left.complete, format_loss(left.judged - left.complete, lost["complete"])),
@@ -206,7 +207,8 @@ def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
     lost: dict[str, Counter[str]] = {step: Counter() for step in ("substance", "goal", "judged", "complete", "crushed")}
     for one in sessions:
         if not has_substance(one):
-            lost["substance"]["trivial: under 3 turns, no change"] += 1
+            why = explain_exclusion(one) or "trivial"
+            lost["substance"][TRIVIAL if why == "trivial" else NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif not has_goal(one):
             why = explain_exclusion(one) or "no_goal"
             lost["goal"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
@@ -218,10 +220,13 @@ def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
     return lost
 
 
-def format_loss(n: int, reasons: Counter[str]) -> str:
-    """How many a step took away, and for which reasons."""
+def format_loss(n: int, reasons: Counter[str], small: SmallSessions | None = None) -> str:
+    """How many a step took away, for which reasons, and the score with the small ones."""
     if not n:
         return ""
+    if small and small.value is not None:
+        with_them = f"with the {format_count(small.sessions, 'small session')}: {format_percent(small.value)} %"
+        return f"{format_loss(n, reasons)}; {with_them}"
     ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     if len(ordered) == 1:
         return f"−{n} {ordered[0][0]}"

@@ -46,6 +46,16 @@ class Score(Row, frozen=True):
     """Several judges judged, so there is no common value: what one calls crushed another may not."""
 
 
+class SmallSessions(Row, frozen=True):
+    """What the small sessions, which don't count, would make of the score."""
+
+    sessions: int
+    """Those of which a judge says how they ended."""
+    crushed: int
+    value: float | None
+    """The score if they counted too."""
+
+
 class Waterfall(Row, frozen=True):
     """How many are left after each condition; `streams` is what the sessions were cut from."""
 
@@ -118,6 +128,21 @@ def score_sessions(sessions: Iterable[Session]) -> Score:
     )
 
 
+def tally_small(sessions: Sequence[Session]) -> SmallSessions | None:
+    """Small sessions of which a judge says how they ended, and the score with them; `None` where there are none."""
+    small = [one for one in sessions if one.judge_status == "trivial" and one.goal_complete is not None]
+    if not small:
+        return None
+    crushed = sum(one.goal_complete is True and find_rework_state(one) != "yes" for one in small)
+    found = score_sessions(sessions)
+    total = found.counted + len(small)
+    return SmallSessions(
+        sessions=len(small),
+        crushed=crushed,
+        value=None if found.is_mixed else 100 * (found.crushed + crushed) / total,
+    )
+
+
 def has_other_judge(session: Session, other: Session) -> bool:
     return session.judge != other.judge or session.judge_versions != other.judge_versions
 
@@ -158,8 +183,8 @@ def count_exclusions(sessions: Iterable[Session]) -> dict[str, int]:
 
 def explain_exclusion(session: Session) -> str | None:
     """Why a session does not count; `None` for one that does."""
-    if session.judge_status == "excluded":
-        return "excluded"
+    if session.judge_status in ("excluded", "in_progress", "no_goal"):
+        return session.judge_status
     if not has_substance(session):
         return "trivial"
     if session.judge_status == "ungraded":

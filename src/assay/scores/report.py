@@ -10,6 +10,7 @@ from assay.scores.breakdown import WAYS, Slice, Window, build_slices, build_wind
 from assay.scores.measures import Measures, measure_sessions
 from assay.scores.prism import (
     Score,
+    SmallSessions,
     Waterfall,
     build_waterfall,
     count_exclusions,
@@ -19,6 +20,7 @@ from assay.scores.prism import (
     refresh_crushed,
     score_sessions,
     select_counted,
+    tally_small,
 )
 from assay.scores.reasons import Obstacle, list_obstacles
 from assay.scores.survival import FollowedLines, LostSession, Survival
@@ -84,6 +86,8 @@ class Report(Row, frozen=True, kw_only=True):
     skipped: Skips
     exclusions: dict[str, int]
     """Why sessions don't count, and how many."""
+    small: SmallSessions | None
+    """The score with the small sessions; `None` where there are none."""
     grade: str | None
     """The letter of the score, where the whole interval has the same one."""
     no_grade: str | None
@@ -128,6 +132,7 @@ def build_report(  # noqa: PLR0913  each by name, all of one report
         by_judge=score_by_judge(sessions),
         skipped=skipped,
         exclusions=count_exclusions(sessions),
+        small=tally_small(sessions),
         grade=grade,
         no_grade=no_grade,
         audit=audit,

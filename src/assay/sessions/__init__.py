@@ -3,7 +3,7 @@
 - `turns`: folds the events of one file into turns;
 - `streams`: joins the files of a stream, and drops copies;
 - `boundaries`: cuts a stream into segments;
-- `links`: puts segments together to sessions;
+- `links`: puts segments together to sessions; `progress`: which of them are still going on;
 - `written_lines`: the lines a session wrote and removed;
 - `chunks`: cuts a large session into chunks;
 - `endings`: how a run of turns ends;
@@ -15,5 +15,5 @@
 Takes `assay.types` events; gives turns, streams, segments and sessions; imports clock, types, config and resources.
 """
 
-VERSION = 4
+VERSION = 5
 """Raised when turns are folded, or shell commands read, in another way: files are then read again."""

@@ -220,9 +220,7 @@ def is_follow_up(prompt: Prompt) -> bool:
     said = speech.parse_own_words(prompt)
     if said.words <= LONGEST_CHORE and "chores" in said.heard:
         return True
-    return bool(said.first("complains", "frustrated")) or (
-        said.words <= LONGEST_ANSWER and bool(said.first("agrees", "accepts"))
-    )
+    return bool(said.find_complaint()) or (said.words <= LONGEST_ANSWER and bool(said.first("agrees", "accepts")))
 
 
 def find_touched_file(files: Sequence[str], turn: Turn, cwd: str) -> str:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from assay.judges.offline.topic import QUESTION, find_content_words, is_bare
+from assay.judges.offline.topic import QUESTION, find_content_words
 from assay.judges.timeline import DOCUMENT
 from assay.resources import load_table
 from assay.sessions import speech
@@ -16,7 +16,8 @@ from assay.types import Call, Edit, Intent, Prompt, Reason, Turn
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 LONG_PROMPT = 1_200
-OPENING, FIRST_SENTENCES = 3, 2
+LONGEST_PASTE = 8_000
+OPENING, FIRST_SENTENCES, SHORT_ANSWER = 3, 2, 5
 SMALL_LINES, SMALL_FILES, LARGE_LINES, LARGE_FILES = 20, 3, 80, 8
 LITTLE_READ, MUCH_READ = 4, 10
 READING = frozenset({"read", "search", "web", "agent"})
@@ -138,20 +139,51 @@ def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
 
 
 def has_goal(turns: Sequence[Turn]) -> bool:
-    """Whether anybody asked for anything: some prompt says more than hello, or some work was done."""
-    if any(is_mutating(call) for call in list_calls(turns)):
+    """Whether a person asked for anything: some prompt says more than hello, or work was done on what it says."""
+    spoken = [turn.prompt for turn in turns if turn.prompt and has_words(turn.prompt)]
+    if spoken and any(is_mutating(call) for call in list_calls(turns)):
         return True
-    return any(turn.prompt and not is_small_talk(turn.prompt) for turn in turns)
+    return any(not (is_small_talk(prompt) or is_role(prompt)) for prompt in spoken)
+
+
+def has_words(prompt: Prompt) -> bool:
+    """Whether anything of a prompt was meant for the agent; neither what the client wrote was, nor a shell command."""
+    if prompt.kind == "shell":
+        return False
+    is_others = all(piece.owner == "client" or not piece.text.strip() for piece in speech.split_prompt(prompt))
+    return not is_others or prompt.images > 0
 
 
 def is_small_talk(prompt: Prompt) -> bool:
+    """Whether a prompt only greets, answers or agrees."""
+    if prompt.kind != "typed" or prompt.images or speech.name_template(prompt):
+        return False
     said = speech.parse_request(prompt)
-    return (
-        prompt.kind == "typed"
-        and not prompt.text.startswith("/")
-        and not prompt.images
-        and is_bare(said, find_content_words(said))
-        and not any(kind.startswith("asks.") for kind in said.heard)
+    if is_greeting(said):
+        return True
+    is_answer = not find_content_words(said) or (said.words <= SHORT_ANSWER and bool(said.first("agrees", "accepts")))
+    return is_answer and not any(kind.startswith("asks.") for kind in said.heard)
+
+
+def is_greeting(said: speech.Utterance) -> bool:
+    """Whether nothing is left of a text without its greetings."""
+    left = said.source
+    for heard in said.heard.get("greets", ()):
+        left = left.replace(heard.phrase, " ")
+    return left != said.source and not find_content_words(speech.parse_utterance(left))
+
+
+def is_role(prompt: Prompt) -> bool:
+    """Whether a prompt only says whom the agent is to play: nothing is asked for outside of that sentence."""
+    said = speech.parse_request(prompt)
+    roles = {heard.sentence for heard in said.heard.get("sets_role", ()) if is_opening(said, heard)}
+    if not roles or prompt.images or speech.name_template(prompt) or QUESTION.search(said.text[-300:]):
+        return False
+    return not any(
+        heard.sentence not in roles
+        for kind, all_of in said.heard.items()
+        if kind.startswith(("asks.", "about.")) or kind in ("chores", "complains")
+        for heard in all_of
     )
 
 
@@ -163,7 +195,8 @@ def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
         said = speech.parse_own_words(prompt)
         is_chore = said.words <= 10 and "chores" in said.heard
         is_echo = bool(kept) and (prompt.kind in ("rejection", "queued") or bool(said.first("complains")))
-        if is_small_talk(prompt) or prompt.kind == "shell" or (is_chore and len(asked) > 1) or is_echo:
+        is_empty = not has_words(prompt) or is_small_talk(prompt) or is_role(prompt)
+        if is_empty or (is_chore and len(asked) > 1) or is_echo:
             continue
         kept.append((n, prompt))
     if any(list_made_edits(call) for call in list_calls(turns)):
@@ -193,11 +226,11 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
             if about := said.heard.get(f"about.{intent}"):
                 yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
         signs = {
-            "pasted_error": PASTED_ERROR.search(prompt.text[:8_000]),
+            "pasted_error": PASTED_ERROR.search(join_pieces(prompt, "typed", "pasted")),
             "asks_question": find_question(said),
             "says_not": None if find_question(said) else NEGATION.search(said.text),
-            "names_pull_request": PULL_REQUEST.search(prompt.text[:2_000]),
-            "names_issue": ISSUE.search(prompt.text[:2_000]),
+            "names_pull_request": PULL_REQUEST.search(join_pieces(prompt, "typed")[:2_000]),
+            "names_issue": ISSUE.search(join_pieces(prompt, "typed")[:2_000]),
         }
         for kind, found in signs.items():
             if found:
@@ -205,6 +238,11 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
                 yield IntentEvidence(kind, n, quote_line(found), adds)
         if prompt.kind == "plan":
             yield IntentEvidence("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
+
+
+def join_pieces(prompt: Prompt, *owners: str) -> str:
+    """What some have written of a prompt, its beginning."""
+    return "".join(piece.text for piece in speech.split_prompt(prompt) if piece.owner in owners)[:LONGEST_PASTE]
 
 
 def find_question(said: speech.Utterance) -> re.Match[str] | None:
@@ -217,7 +255,7 @@ def find_question(said: speech.Utterance) -> re.Match[str] | None:
 
 def pick_headline(prompt: Prompt) -> str:
     """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
-    if prompt.kind == "plan":
+    if speech.is_plan(prompt):
         return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
     own = speech.parse_request(prompt).text
     return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]

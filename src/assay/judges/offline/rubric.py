@@ -5,7 +5,15 @@ from collections.abc import Sequence
 
 from assay.judges.citations import shorten_text
 from assay.judges.criteria import LONGEST_SUMMARY, LONGEST_TITLE, grade_checks, select_checks
-from assay.judges.offline.intent import find_work_titles, judge_intent, pick_headline, select_requests
+from assay.judges.offline.intent import (
+    PASTED_ERROR,
+    find_work_titles,
+    join_pieces,
+    judge_intent,
+    pick_headline,
+    quote_line,
+    select_requests,
+)
 from assay.judges.offline.topic import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import list_calls, list_made_edits
@@ -24,7 +32,11 @@ POLITE = re.compile(
     re.IGNORECASE,
 )
 MARKDOWN_LINK = re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
-ADDRESS = re.compile(r"https?://(?:github|gitlab)\.com/([\w.-]+/[\w.-]+/[\w-]+/\d+)\S*|https?://\S+")
+ADDRESS = re.compile(
+    r"https?://(?:github|gitlab)\.com/([\w.-]+/[\w.-]+(?:/[\w-]+/\d+)?)\S*|https?://(?:www\.)?([^\s/?#]+)\S*"
+)
+"""Of a repository, issue or pull request its name is kept, of any other page its host."""
+DESCRIBED = re.compile(r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,8}?description:[ \t]*([^\n]+)")
 MARKUP = re.compile(r"```.*?(?:```|\Z)|\*\*|^#{1,6}\s|^>\s|\||^\s*[-|]+\s*$", re.DOTALL | re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|(?<=[。！？])")
 TELLING_TITLE = 16
@@ -92,21 +104,56 @@ def build_title(turns: Sequence[Turn], prompts: Sequence[Prompt]) -> str:
     if len(asked) < TELLING_TITLE:
         named = " ".join(next(find_work_titles(turns), "").split())
         asked = named or asked
-    first, _, rest = asked.partition(" ")
-    return shorten_text(
-        f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}".strip(), LONGEST_TITLE
-    )
+    first = asked.partition(" ")[0].rstrip(",?")
+    is_plain = first.isalpha() and first.islower()
+    return shorten_text(asked[:1].upper() + asked[1:] if is_plain else asked, LONGEST_TITLE)
 
 
 def pick_sentence(prompt: Prompt) -> str:
-    """What a prompt begins with, without politeness, addresses in short."""
-    text = pick_headline(prompt) if prompt.kind == "plan" else prompt.text[:1_000]
+    """What a prompt asks for in a line: the person's own words, else the template and its argument, else an error."""
+    name, typed = speech.name_template(prompt), pick_opening(join_pieces(prompt, "typed")[:1_000])
+    if speech.is_plan(prompt):
+        return pick_opening(pick_headline(prompt))
+    if name and len(typed) < TELLING_TITLE:
+        return f"/{name} {typed}".strip()
+    failed = PASTED_ERROR.search(join_pieces(prompt, "pasted"))
+    if len(typed) < TELLING_TITLE and failed:
+        return f"{typed} {pick_opening(quote_line(failed))}".strip()
+    if any(map(str.isalnum, typed)):
+        return typed
+    if described := DESCRIBED.search(prompt.text[:1_000]):
+        return pick_opening(described[1])
+    return pick_request(speech.parse_request(prompt).text[:4_000])
+
+
+def pick_request(text: str) -> str:
+    """The first sentence that asks for something, else what a text begins with."""
+    flat = " ".join(MARKUP.sub(" ", text).split())
+    asking = (
+        one
+        for one in SENTENCE.split(flat)[:20]
+        if any(kind.startswith("asks.") for kind in speech.parse_utterance(one).heard)
+    )
+    return pick_opening(next(asking, text))
+
+
+def pick_opening(text: str) -> str:
+    """What a text begins with, without politeness, addresses in short."""
     text = MARKDOWN_LINK.sub(r"\1", text)
-    text = ADDRESS.sub(lambda found: found[1] or found[0].rsplit("/", 1)[-1], text)
+    text = ADDRESS.sub(lambda found: found[1] or found[2], text)
     flat = " ".join(MARKUP.sub(" ", text).split())
     flat = POLITE.sub("", flat) or flat
-    first = SENTENCE.split(flat, maxsplit=1)[0]
+    first, *rest = SENTENCE.split(flat, maxsplit=1)
+    if rest and is_thanks(first):
+        flat = POLITE.sub("", rest[0]) or rest[0]
+        first = SENTENCE.split(flat, maxsplit=1)[0]
     return (first if len(first) >= TELLING_TITLE else flat).rstrip(".。:：")
+
+
+def is_thanks(sentence: str) -> bool:
+    """Whether a sentence accepts or greets, and asks for nothing."""
+    said = speech.parse_utterance(sentence)
+    return bool(said.first("accepts", "greets")) and not any(kind.startswith("asks.") for kind in said.heard)
 
 
 def build_summary(title: str, turns: Sequence[Turn]) -> str:

@@ -266,7 +266,7 @@ def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
         "short": float(said.words <= SHORT - OPENING and not opens),
         "numbered": float(bool(NUMBERED.match(text))),
         "pasted": float(len(text) > 200 and len(said.text) < len(text) / 2),
-        "complains": float(bool(own.first("complains", "frustrated"))),
+        "complains": float(bool(own.find_complaint())),
         "statement": float(not opens and not is_question and said.words > TINY),
         "points_back": float(has_early(said, "goes_on", 0)),
         "adds": float(has_early(said, "adds", TINY)),

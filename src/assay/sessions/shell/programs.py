@@ -186,14 +186,14 @@ def judge_cloud(args: list[str]) -> Effect:
 
 
 def judge_checkout(args: list[str]) -> Effect:
-    """Of paths it is a restore; of a branch it moves the work tree."""
+    """Of paths it is a restore; of a branch it moves the work tree; of one side of a merge it settles a conflict."""
+    if has_flag(args, {"--ours", "--theirs"}):
+        return to_effect([one for one in list_operands(args) if one != "--"])
     if "--" in args:
         return to_effect(args[args.index("--") + 1 :], "restore") if args[-1] != "--" else _CHANGES_REPOSITORY
     if has_flag(args, {"-b", "-B", "--orphan", "--detach", "-t", "--track"}):
         return _CHANGES_REPOSITORY
     found = list_operands(args)
-    if has_flag(args, {"--ours", "--theirs"}):
-        return to_effect(found, "restore")
     if len(found) > 1:
         return to_effect(found[1:] if not _FILE.match(found[0]) else found, "restore")
     return to_effect(found, "restore") if found and _FILE.match(found[0]) else _CHANGES_REPOSITORY

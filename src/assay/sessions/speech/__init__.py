@@ -11,10 +11,11 @@ they don't understand: whoever uses them weighs them against what was done.
 
 from assay.sessions.speech.ownership import Piece, split_prompt
 from assay.sessions.speech.phrases import LANGUAGES, hash_phrases, prepare_phrases
-from assay.sessions.speech.templates import name_template
+from assay.sessions.speech.templates import is_plan, name_template
 from assay.sessions.speech.utterances import (
     HeardPhrase,
     Utterance,
+    count_words,
     find_own_words,
     parse_own_words,
     parse_request,
@@ -26,8 +27,10 @@ __all__ = [
     "HeardPhrase",
     "Piece",
     "Utterance",
+    "count_words",
     "find_own_words",
     "hash_phrases",
+    "is_plan",
     "name_template",
     "parse_own_words",
     "parse_request",

@@ -102,7 +102,7 @@ WRAPPER_TAGS = frozenset("user_query command-args user_input user_request task f
 TAG = re.compile(r"<(/?)([a-zA-Z][\w-]{0,40})\b[^<>\n]{0,200}>")
 CLIENT_LINE = re.compile(
     r"""[ \t]*(?:
-        \[Request\ interrupted\ by\ user | \[Image:?\ [#s] | \[Pasted\ text\ \# | \[SYSTEM\ NOTIFICATION
+        \[SYSTEM\ NOTIFICATION
       | Unknown\ (?:skill|slash\ command|command):?\ \S+\s*$ | \(no\ content\)\s*$ | No\ response\ requested\.\s*$
       | Caveat:\ The\ messages\ below\ were\ generated
       | Another\ Claude\ session\ sent\ a\ message: | This\ came\ from\ another\ Claude\ session
@@ -111,6 +111,10 @@ CLIENT_LINE = re.compile(
       | \#\#\ My\ request\ for\ Codex:
     )""",
     re.VERBOSE,
+)
+CLIENT_MARK = re.compile(
+    r"\[Image #\d{1,4}\]|\[Image: source: [^\]\n]{1,300}\]|\[Pasted text #\d{1,4}[^\]\n]{0,40}\]"
+    r"|\[Request interrupted by user[^\]\n]{0,40}\]"
 )
 SUMMARY = "This session is being continued from a previous conversation"
 IDE_CONTEXT = re.compile(r"\s*# (?:Context from my IDE|Files mentioned by the user)")
@@ -151,6 +155,11 @@ def find_client_lines(text: str) -> Iterator[Span]:
     for start, line in list_lines(text):
         if CLIENT_LINE.match(line):
             yield start, start + len(line), "client"
+
+
+def find_client_marks(text: str) -> Iterator[Span]:
+    """What the client puts where a picture or a long paste was, or where it was stopped."""
+    return ((found.start(), found.end(), "client") for found in CLIENT_MARK.finditer(text))
 
 
 def find_template(text: str) -> Iterator[Span]:
@@ -320,6 +329,7 @@ SHAPES = (find_fences, find_tagged_text, find_bare_tags, find_pasted_lines)
 FINDERS = (
     find_client_words,
     find_client_lines,
+    find_client_marks,
     find_template,
     find_announced,
     find_document,

@@ -32,7 +32,7 @@ HEADING = re.compile(r"^#{1,6}[ \t]+\S", re.MULTILINE)
 MARKED = re.compile(r"\s{0,20}(?:#{1,6}\s|[-*•]\s|\d{1,3}[.)]\s|\*\*|\|)")
 FENCED = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
 LOOKED_AT = 1_500
-SHORTEST = 400
+SHORTEST = 200
 NAMES = (
     (re.compile(r"typed after `/([\w:.-]{1,60})`"), ""),
     (re.compile(r"\bhooks\.before_(\w{1,40})"), ""),
@@ -93,6 +93,11 @@ def name_template(prompt: Prompt) -> str:
         return ""
     mentioned = MENTION.match(text.lstrip())
     return mentioned[1] if mentioned else ""
+
+
+def is_plan(prompt: Prompt) -> bool:
+    """Whether a prompt is a plan to be carried out."""
+    return prompt.kind == "plan" or (prompt.kind == "typed" and PLAN.match(prompt.text) is not None)
 
 
 def strip_file(name: str) -> str:

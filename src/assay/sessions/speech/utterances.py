@@ -9,7 +9,7 @@ from math import ceil
 from msgspec import Struct
 
 from assay.sessions.speech.ownership import Owner, Piece, split_pasted, split_prompt
-from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes
+from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes, split_words
 from assay.sessions.text import take_beginning, take_ending
 from assay.types import Prompt
 
@@ -27,6 +27,8 @@ LEFT_OUT = "\0"
 OWN: frozenset[Owner] = frozenset({"typed"})
 BESIDE: frozenset[Owner] = frozenset({"template", "pasted"})
 FEW_WORDS = 4
+OPENING = 3
+REQUESTS = tuple(f"asks.{one}" for one in ("bug_fix", "feature", "refactor", "small_change", "review", "plan"))
 EDGES = f" \t\r\n{LEFT_OUT}"
 
 KANA = re.compile("[\u3040-\u30ff]")
@@ -81,6 +83,20 @@ class Utterance(Struct, frozen=True):
         before = self.source[self.source.rfind("\n", 0, heard.start) + 1 : heard.start]
         rest = self.source[heard.start : end if end >= 0 else len(self.source)]
         return take_beginning(f"{take_ending(before, LONGEST_QUOTE // 2)}{rest}".strip(), LONGEST_QUOTE)
+
+    def find_complaint(self) -> str:
+        """The words of the first complaint, or nothing: "fix the failing test" asks, "fix it, it fails" complains."""
+        asking = [one for kind in REQUESTS for one in self.heard.get(kind, ()) if one.word <= OPENING]
+        for heard in sorted(self.heard.get("complains", ()), key=lambda one: one.start):
+            is_object = any(
+                one.sentence == heard.sentence
+                and one.start <= heard.start
+                and not PAUSE.search(self.source, one.start, heard.start)
+                for one in asking
+            )
+            if not is_object:
+                return heard.phrase
+        return self.first("frustrated")
 
     def count(self, kind: str) -> int:
         return len(self.heard.get(kind, ()))
@@ -216,6 +232,11 @@ def measure_word(word: str) -> float:
     if len(word) > 1:
         return 1.0
     return 0.0 if word in SENTENCE_ENDS else HALF if word >= FIRST_UNSPACED else 1.0
+
+
+def count_words(text: str) -> int:
+    """How many words a text has, code and quotes too."""
+    return ceil(sum(map(measure_word, split_words(text))))
 
 
 @lru_cache(65_536)
