@@ -244,6 +244,16 @@ def test_marks_and_answers_are_handed_on_and_taken_in_once(top: Path):
     assert (top / "again.jsonl").read_bytes() == (top / "out.jsonl").read_bytes()
 
 
+def test_what_is_handed_on_holds_no_sign_that_a_terminal_obeys(top: Path):
+    name = next(iter(sessions(top)))
+    assert call(top, "session", "mark", name, "not", "--why", "a \u202e b \x1b[31m").code == 0
+    audit(top, "--export", "out.jsonl")
+    text = (top / "out.jsonl").read_text()
+    assert (text.isprintable(), "\\u202e" in text) == (False, True)
+    assert text.rstrip("\n").isprintable()
+    assert json.loads(text)["why"] == "a \u202e b \x1b[31m"
+
+
 def line_of(**more: object) -> str:
     plain = {"kind": "mark", "session": "0123456789ab", "verdict": "landed", "at": "2026-03-02T12:00:00+00:00"}
     return json.dumps(plain | more)

@@ -124,7 +124,7 @@ def test_a_judge_that_was_never_measured_has_no_letter_and_says_so():
 
 
 def test_slices_are_raw_and_say_so():
-    assert "the judge's word, uncorrected; intervals of chance alone" in seen(report_of(some_sessions()), by="agent")
+    assert "raw: not corrected; intervals of chance alone" in seen(report_of(some_sessions()), by="agent")
 
 
 def test_of_many_sessions_the_last_thirty_are_shown_and_the_list_is_named():

@@ -18,6 +18,7 @@ from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import ScoringRun
 from assay.pipeline.verdicts import pick_standing
+from assay.reports.json import encode_json
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
 from assay.types import AuditDraw, PersonVerdict
@@ -50,7 +51,6 @@ class ImportTally(Struct, frozen=True, kw_only=True):
 
 
 DECODE = msgspec.json.Decoder(VerdictLine).decode
-ENCODE = msgspec.json.Encoder(order="deterministic").encode
 
 
 # --- out ----------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def encode_verdicts(store: Store, config: Config) -> bytes:
     draw = store.corrections.load_draw()
     seed = draw.seed if draw else ""
     return b"".join(
-        ENCODE(
+        encode_json(
             VerdictLine(
                 kind="audit" if one.is_sampled else "mark",
                 session=one.turn,

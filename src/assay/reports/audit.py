@@ -15,6 +15,8 @@ from assay.scores.report import Report
 from assay.types import Session, Turn
 
 MOST_PROMPTS = 8
+PROMPT_LINES = {1: 5, 2: 3, 3: 2}
+"""Lines for each prompt where there are few; one of many has a line."""
 SHOWN_FACTS = ("lines", "files", "git", "pull requests", "checks run", "trouble")
 REPLY_BEGINS, REPLY_ENDS, FEW_WORDS = 240, 200, 80
 ENDINGS = {
@@ -38,8 +40,8 @@ def render_case(session: Session, turns: Sequence[Turn], ending: str, zone: tzin
     table.add_column(style="dim", no_wrap=True)
     table.add_column(ratio=1)
     for name, words in list_case_lines(session, turns, ending, width):
-        is_prompt = name in ("asked", "")
-        table.add_row(Text(name), Text(words, no_wrap=is_prompt, overflow="ellipsis" if is_prompt else "fold"))
+        is_line = name in ("asked", "") and len(words) <= width
+        table.add_row(Text(name), Text(words, no_wrap=is_line, overflow="ellipsis" if is_line else "fold"))
     title = Text(format_line(session.title, 200) or "(nobody said anything)", "bold")
     return Group(title, Text("  ".join(place), "cyan"), table)
 
@@ -48,7 +50,8 @@ def list_case_lines(session: Session, turns: Sequence[Turn], ending: str, width:
     """What is shown of a session, each with its name."""
     asked = [(n, turn.prompt.text) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.text.strip()]
     room = max(20, width - 18)
-    for n, line in enumerate(pick_prompts([format_line(f"{n}. {text}", room) for n, text in asked])):
+    each = room * PROMPT_LINES.get(len(asked), 1)
+    for n, line in enumerate(pick_prompts([format_line(f"{n}. {text}", each) for n, text in asked])):
         yield "" if n else "asked", line
     facts = dict(list_facts(session.facts, session.project))
     yield from ((name, format_line(facts[name], 3 * room)) for name in SHOWN_FACTS if facts.get(name))

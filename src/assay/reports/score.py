@@ -36,7 +36,7 @@ MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10
 ROOM_FOR_NUMBERS = 26
 """Of a slice: the score, the count, the ends of the gauge and the spaces between."""
 TITLE, NOTE = "bold", "yellow"
-RAW = "the judge's word, uncorrected; intervals of chance alone"
+RAW = "raw: not corrected; intervals of chance alone"
 
 
 def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Group:

@@ -1,0 +1,72 @@
+"""A session as an audit shows it: about twenty lines, harmless, and no word of the judge's."""
+
+from datetime import UTC
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from assay.reports.audit import ENDINGS, describe_progress, render_case, shorten_reply
+from assay.sessions.endings import EndingKind
+from assay.types import Turn
+from tests.judges.make_turns import asked, checked, edit, session
+from tests.make_report import report_of
+from tests.make_sessions import session_of
+
+
+def seen(turns: tuple[Turn, ...], width: int = 80, **more: Any) -> list[str]:
+    console = Console(width=width, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(render_case(session_of(**more), turns, "answered", UTC, width))
+    return captured.get().splitlines()
+
+
+def talk(n: int, words: str = "weave a row") -> tuple[Turn, ...]:
+    return session(*(asked(f"{words} {k}", edit("loom.py"), checked(), f"row {k} is woven") for k in range(1, n + 1)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9, 300])
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_however_long_a_session_is_it_fits_a_screen(n: int, width: int):
+    facts = {"files": [f"/loom/src/file{k}.py" for k in range(90)], "lines_added": 9, "lines_removed": 1}
+    lines = seen(talk(n, "weave " * 400), width, facts=facts, title="weave " * 90)
+    assert len(lines) <= (30 if width >= 80 else 45)
+    assert max(map(len, lines)) <= width
+
+
+def test_of_many_prompts_the_first_and_the_last_are_shown():
+    text = "\n".join(seen(talk(20)))
+    assert [n for n in range(1, 21) if f" {n}. weave" in text] == [1, 2, 3, 17, 18, 19, 20]
+    assert "… 13 more …" in text
+
+
+def test_a_single_prompt_has_more_room():
+    told = "\n".join(seen(session(asked("weave " + "wool " * 50 + "then dye it", "done"))))
+    assert "then dye" in told.replace("\n", " ") or told.count("wool") > 30
+
+
+def test_a_long_reply_is_shown_by_its_beginning_and_its_end():
+    text = shorten_reply("begin " + "word " * 500 + "end")
+    assert (text.startswith("begin"), text.endswith("end"), " […] " in text, len(text) < 460) == (True,) * 4
+
+
+def test_a_mere_thank_you_does_not_hide_what_was_said_before():
+    turns = session(asked("why wool?", "Because it is warm, and it felts."), asked("thanks", "You are welcome."))
+    assert "Because it is warm, and it felts. / You are welcome." in " ".join("\n".join(seen(turns, 200)).split())
+
+
+def test_nothing_of_it_moves_a_terminal_and_nothing_says_what_the_judge_says():
+    hostile = session(asked("weave \x1b[2J \u202e it", "woven \x1b]0;x\x07 \u202e"))
+    told = "\n".join(seen(hostile, confidence=0.98, summary="it was completed", reasons=[]))
+    assert not {char for char in told if char != "\n" and not char.isprintable()}
+    assert not [word for word in ("0.98", "explicit", "completed", "crushed") if word in told]
+
+
+def test_every_ending_has_its_words():
+    assert set(EndingKind.__args__) <= ENDINGS.keys()  # type: ignore[attr-defined]
+
+
+def test_a_report_without_an_audit_says_how_to_begin():
+    assert describe_progress(report_of([session_of()]), 0) == [
+        "nothing is audited yet; `assay audit 40` asks you about 40 sessions, drawn at random"
+    ]
