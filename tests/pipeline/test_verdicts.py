@@ -1,11 +1,16 @@
 """A person's word on how a session ended wins over judge and rework, and holds through every later run."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.config import Config, Tenant
@@ -16,7 +21,7 @@ from assay.pipeline.langfuse_scores import explain_not_scored
 from assay.pipeline.lookup import find_sessions
 from assay.pipeline.models import ModelAccess
 from assay.pipeline.quality import Subject, judge_quality
-from assay.pipeline.verdict_lines import encode_verdicts
+from assay.pipeline.verdict_lines import encode_verdicts, import_verdicts
 from assay.pipeline.verdicts import mark_session, pick_standing
 from assay.reports.json import encode_json
 from assay.reports.summary import explain_outcome
@@ -27,7 +32,7 @@ from assay.testing.claude_code import write_lines
 from assay.types import CleanText, PersonVerdict, Session, VerdictKind
 from tests.judges import make_turns
 from tests.make_report import report_of
-from tests.make_sessions import missed, session_of
+from tests.make_sessions import QUICK, missed, session_of
 from tests.pipeline.test_scoring import AT, PLAIN, score, talk
 from tests.plain_judge import TOPICS, VERSION, install
 from tests.tables import each_row
@@ -280,3 +285,35 @@ def test_what_is_told_of_it_is_the_persons_word():
 def test_a_report_with_marks_is_read_back_as_it_was():
     one = mark_session(session_of(), [verdict("not")])
     assert msgspec.json.decode(msgspec.json.encode(one), type=Session) == one
+
+
+# --- what is taken in ---------------------------------------------------------------------------
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+TIMES = ["2026-03-02T12:00:00+00:00", "2026-03-02T13:00:00Z", "0001-01-01T00:00:00+14:00", "now", "2026-03-02"]
+FIELDS = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(["mark", "audit", "audit", "word"]),
+        "session": st.sampled_from(["0123456789ab", "ba9876543210", "0123456789AB"]),
+        "verdict": st.sampled_from(["landed", "not", "exclude", "unclear", "none"]),
+        "at": st.sampled_from(TIMES),
+    },
+    optional={
+        "why": st.text(max_size=20) | st.lists(st.none()),
+        "turns": st.integers(),
+        "seed": st.sampled_from(["5eed", "feed", "", "../x"]),
+    },
+)
+LINES = st.lists(st.binary(max_size=40) | FIELDS.map(lambda one: json.dumps(one).encode()), max_size=12)
+
+
+@QUICK
+@given(LINES)
+def test_whatever_a_file_holds_is_taken_in_or_told_once(lines: list[bytes]):
+    with TemporaryDirectory() as folder, closing(open_store(f"sqlite:///{folder}/s.db")) as store:
+        found = import_verdicts(store, lines, NOW)
+        assert found.added + found.known + len(found.skipped) == sum(bool(one.strip()) for one in lines)
+        kept = store.corrections.load_verdicts()
+        assert len(kept) == found.added
+        again = import_verdicts(store, lines, NOW)
+        assert (again.added, store.corrections.load_verdicts()) == (0, kept)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from assay.reports.format import format_count, format_line, format_time, sanitize_text
 from assay.reports.session import list_facts
-from assay.reports.summary import describe_more, format_interval
+from assay.reports.summary import describe_missing, describe_more, format_interval
 from assay.scores.audit import AuditTally
 from assay.scores.report import Report
 from assay.types import Session, Turn
@@ -109,5 +109,5 @@ def describe_effect(found: Report, audit: AuditTally) -> list[str]:
     raw = "no raw score" if found.score.value is None else f"raw {found.score.value:.0f}"
     said = [f"the score is corrected: {known.value:.0f}, 95 % interval {format_interval(known)} ({raw})"]
     if audit.missing:
-        said.append(f"{format_count(audit.missing, 'session')} of the draw came since; {describe_more(audit)}")
+        said.append(describe_missing(audit))
     return said

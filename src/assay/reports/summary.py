@@ -134,12 +134,18 @@ def describe_truth(found: Report) -> list[str]:
     if audit and audit.why_not:
         said.append(f"your audit does not correct it yet: {audit.why_not}; {describe_more(audit)}")
     elif audit and audit.missing:
-        came = format_count(audit.missing, "session")
-        said.append(f"{came} that would have been drawn came since your audit; {describe_more(audit)}")
+        said.append(describe_missing(audit))
     if found.no_grade and score.counted:
         more = "" if audit else "; `assay audit 40` measures it by your own word"
         said.append(f"no letter: {found.no_grade}{more}")
     return said
+
+
+def describe_missing(audit: AuditTally) -> str:
+    """How many sessions an audit should have asked about by now, and how to."""
+    verb = "belongs" if audit.missing == 1 else "belong"
+    left = f"{format_count(audit.missing, 'session')} that {verb} to the draw"
+    return f"your audit has not asked about {left}; {describe_more(audit)}"
 
 
 def describe_more(audit: AuditTally) -> str:

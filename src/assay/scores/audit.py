@@ -15,7 +15,7 @@ from assay.types import Row, Session
 LEAST = 20
 """Answers from which on the score is corrected; fewer do where they are about all sessions."""
 MOST_MISSING = 0.5
-"""Sessions that would have been drawn and came since, for each that was answered: with more it is no sample."""
+"""Sessions of the draw that nobody was asked about, for each that was answered: with more it is no sample."""
 
 
 class AuditTally(Row, frozen=True):
@@ -29,7 +29,7 @@ class AuditTally(Row, frozen=True):
     unclear: int
     """Answered, and there was no telling: in no share."""
     missing: int
-    """Would have been drawn before the last that was answered, and nobody was asked: they came since."""
+    """Stand in the draw before the last that was answered, and nobody was asked: they came since, or from elsewhere."""
     why_not: str | None
     """Why the score is not corrected by it; `None` where it is."""
 
@@ -87,7 +87,7 @@ def tally_audit(sessions: Iterable[Session], seed: str) -> AuditTally | None:
 def explain_no_correction(told: int, sessions: int, answered: int, missing: int) -> str | None:
     """Why an audit does not correct the score; `None` where it does."""
     if missing > MOST_MISSING * answered:
-        return f"{missing} sessions that would have been drawn are not answered: it is no sample of these sessions"
+        return f"it has not asked about {missing} sessions that belong to the draw, so it is no sample of these"
     if told < LEAST and answered < sessions:
         needed = f"at least {LEAST}" if sessions > LEAST else f"all {sessions}"
         return f"{told} of {needed} answers that the correction needs"
