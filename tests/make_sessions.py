@@ -9,11 +9,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.judges.criteria import FLOORS
+from assay.pipeline.verdicts import mark_session
 from assay.scores.prism import has_crushed
-from assay.types import Boundary, Failure, Reason, Session
+from assay.types import Boundary, Failure, JudgeStatus, PersonVerdict, Reason, Session, VerdictKind
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 NUMBERS = count(1)
+STATUSES: list[JudgeStatus] = [
+    "ok", "ok", "ok", "unclear", "in_progress", "no_goal", "ungraded", "opted_out", "trivial", "excluded",
+]  # fmt: skip
+VERDICTS: list[VerdictKind | None] = [None, None, None, None, "landed", "not", "exclude", "unclear"]
 BOUNDARY = Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
 
 
@@ -101,7 +106,7 @@ def checked(last: str | None = "passed", is_stale: bool = False, purpose: str = 
 def any_session(draw: st.DrawFn) -> Session:
     """A session in any state, sensible or not."""
     shares = st.floats(0, 1)
-    return session_of(
+    found = session_of(
         day=draw(st.floats(0, 70)),
         rework=draw(st.sampled_from(["yes", "no", "open", "unknown", "not_judged"])),
         facts={
@@ -110,7 +115,7 @@ def any_session(draw: st.DrawFn) -> Session:
             "active_s": draw(st.none() | st.floats(0, 10_000)),
             "turns": draw(st.integers(0, 50)),
         },
-        judge_status=draw(st.sampled_from(["ok", "ok", "ok", "no_goal", "ungraded", "opted_out", "trivial"])),
+        judge_status=draw(st.sampled_from(STATUSES)),
         ungraded_reason=draw(st.sampled_from([None, "thin evidence"])),
         intent=draw(st.none() | st.sampled_from(sorted(FLOORS))),
         goal_complete=draw(st.sampled_from([None, True, False])),
@@ -121,6 +126,10 @@ def any_session(draw: st.DrawFn) -> Session:
         models=draw(st.lists(st.sampled_from(["opus", "haiku"]))),
         reasons=[reason("unheard_of", draw(st.floats(-3, 3)))],
     )
+    said = draw(st.sampled_from(VERDICTS))
+    if said is None:
+        return found
+    return mark_session(found, [PersonVerdict(turn=found.id, verdict=said, is_sampled=draw(st.booleans()))])
 
 
 SESSIONS = st.lists(any_session(), max_size=8)

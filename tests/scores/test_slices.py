@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.scores.breakdown import WAYS, By, build_slices
+from assay.scores.prism import has_substance
 from assay.types import Session
 from tests.make_sessions import QUICK, SESSIONS, missed, session_of
 from tests.tables import each_row
@@ -43,5 +44,5 @@ def test_every_session_is_in_one_slice_in_whatever_order_they_come(found: list[S
     shuffled = dice.sample(found, len(found))
     assert build_slices(shuffled, by) == build_slices(found, by)
     assert sum(one.score.counted for one in build_slices(found, by)) == sum(
-        one.judge_status == "ok" and one.facts["substance"] for one in found
+        one.judge_status == "ok" and has_substance(one) for one in found
     )
