@@ -47,8 +47,8 @@ Happened = str | Call | Mark
 # --- the judges -------------------------------------------------------------------------------
 
 
-def topic_of(turns: Sequence[Turn], branches: Sequence[str] = ()) -> tuple[Gap, ...]:
-    about = Part(agent="claude-code", stream="s1", branches=tuple(branches))
+def topic_of(turns: Sequence[Turn]) -> tuple[Gap, ...]:
+    about = Part(agent="claude-code", stream="s1")
     stream = Stream(id="s1", agent="claude-code", files=(), about=about, turns=tuple(turns))
     return offline.topic(stream)
 

@@ -1,9 +1,15 @@
 """The packed phrases: the same as those that are made of the tables, and never older."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+import assay
 from assay.sessions.speech import phrases
+from assay.sessions.speech.phrases import list_kinds, load_tables
+
+SOURCE = Path(assay.__file__).parent
 
 
 def plain(node: object) -> object:
@@ -36,3 +42,10 @@ def test_packed_phrases_of_other_tables_are_not_used(tmp_path, monkeypatch):
         phrases.load_packed.cache_clear()
         assert phrases.load_packed() is None
     phrases.load_packed.cache_clear()
+
+
+def test_every_kind_of_phrase_is_read_by_somebody() -> None:
+    code = "".join(file.read_text("utf-8") for file in sorted(SOURCE.rglob("*.py")))
+    kinds = [kind for kind, _ in list_kinds(load_tables()["en"])]
+    alone = [kind for kind in kinds if not kind.startswith(("asks.", "about."))]
+    assert not [kind for kind in alone if f'"{kind}"' not in code]

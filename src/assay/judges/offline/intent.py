@@ -368,7 +368,7 @@ def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str
     said = speech.parse_utterance(pick_headline(prompts[0])) if prompts else None
     if said is None or not edits:
         return
-    is_told = prompts[0].kind == "typed" and not has_change_request(said) and not said.first("wants", "adds")
+    is_told = prompts[0].kind == "typed" and not has_change_request(said) and not said.first("wants")
     if is_told and sum(edit.added + edit.removed for edit in edits) < LARGE_LINES and not QUESTION.search(said.text):
         yield "tells_a_problem"
     later = [speech.parse_own_words(turn.prompt) for turn in turns[1:] if turn.prompt]

@@ -24,11 +24,8 @@ UNLIKE_BELOW, UNKNOWN_LIKENESS = 0.35, 0.2
 SHORT, TINY, OPENING = 12, 5, 3
 QUICK_S = 15
 FEW_TERMS = 6
-TRUNKS = frozenset({"main", "master", "trunk", "develop", "dev"})
 QUESTION = re.compile(r"[?？]\W*\Z")
-NUMBERED = re.compile(r"\s*(?:\d{1,2}[.):、]|option\s+\d|[a-d][.)])\s*\S?", re.IGNORECASE)
 REFERENCE = re.compile(r"https?://\S+|#\d{2,6}\b|\b[A-Z]{2,8}-\d{1,6}\b")
-NEW_BRANCH = re.compile(r"\bgit (?:checkout -[bB]|switch -[cC]|worktree add)\b")
 UNANSWERING = frozenset({"rejection", "queued", "shell"})
 """Said inside the work, not about new work."""
 Paths = frozenset[str]
@@ -55,7 +52,7 @@ class Scorecard(Struct, frozen=True):
 def topic(stream: Stream) -> tuple[Gap, ...]:
     """A gap for every step from one prompt to the next."""
     card = load_table("assay.judges.offline", "topic.toml", Scorecard)
-    return tuple(judge_gap(n, signs, card) for n, signs in measure_gaps(stream.turns, stream.about.branches))
+    return tuple(judge_gap(n, signs, card) for n, signs in measure_gaps(stream.turns))
 
 
 def judge_gap(turn: int, signs: dict[str, float], card: Scorecard) -> Gap:
@@ -90,7 +87,6 @@ class TopicView(Struct, frozen=True):
     asks_back: bool
     is_bare: bool
     is_unfinished: bool
-    makes_branch: bool
 
 
 def build_topic_view(turn: Turn) -> TopicView:
@@ -115,7 +111,6 @@ def build_topic_view(turn: Turn) -> TopicView:
         asks_back=bool(QUESTION.search(last[-300:])) or "agent.asks_back" in ending.heard,
         is_bare=prompt is None or prompt.kind in UNANSWERING or (prompt.kind == "typed" and is_bare(said, content)),
         is_unfinished=is_unfinished(turn, ending),
-        makes_branch=any(NEW_BRANCH.search(call.command) for call in turn.calls if call.command),
     )
 
 
@@ -170,10 +165,9 @@ class GapContext(Struct, frozen=True):
     mean: float
     peaks: tuple[float, float]
     """The highest likeness among the steps just before and just after."""
-    is_trunk: bool
 
 
-def measure_gaps(turns: Sequence[Turn], branches: Sequence[str] = ()) -> list[tuple[int, dict[str, float]]]:
+def measure_gaps(turns: Sequence[Turn]) -> list[tuple[int, dict[str, float]]]:
     """The signs at every step, by the index of the turn after it."""
     places = [n for n, turn in enumerate(turns) if turn.prompt]
     views = [build_topic_view(turns[n]) for n in places]
@@ -181,7 +175,6 @@ def measure_gaps(turns: Sequence[Turn], branches: Sequence[str] = ()) -> list[tu
     alike = [compare_blocks(views, n, rare) for n in range(1, len(views))]
     known = [value for value in alike if value is not None]
     mean = sum(known) / len(known) if known else 0.0
-    is_trunk = bool(branches) and all(branch in TRUNKS for branch in branches)
     edited = accumulate_sets([one.edited for one in views])
     touched = accumulate_sets([one.touched for one in views])
     references = accumulate_sets([one.references for one in views])
@@ -197,7 +190,6 @@ def measure_gaps(turns: Sequence[Turn], branches: Sequence[str] = ()) -> list[tu
             alike=here,
             mean=mean,
             peaks=(find_highest(alike[max(0, n - 4) : n - 1], here), find_highest(alike[n : n + 3], here)),
-            is_trunk=is_trunk,
         )
         found.append(
             (
@@ -259,17 +251,13 @@ def find_speech_signs(views: list[TopicView], n: int) -> dict[str, float]:
         "bare": float(here.is_bare),
         "chore": float(is_chore),
         "accepted": float("accepts" in own.heard and not (opens and says_new) and (not opens or said.words <= SHORT)),
-        "lets_go": float(has_early(own, "drops", SHORT) and not says_new),
         "closed": float(
             opens and ("chores" in last.own.heard or "accepts" in last.own.heard) and last.own.words <= SHORT
         ),
         "short": float(said.words <= SHORT - OPENING and not opens),
-        "numbered": float(bool(NUMBERED.match(text))),
-        "pasted": float(len(text) > 200 and len(said.text) < len(text) / 2),
         "complains": float(bool(own.find_complaint())),
         "statement": float(not opens and not is_question and said.words > TINY),
         "points_back": float(has_early(said, "goes_on", 0)),
-        "adds": float(has_early(said, "adds", TINY)),
         "refers": float(has_early(said, "refers", 8)),
         "same_again": float(text.strip()[:200] == before.strip()[:200]),
         "asked_back": float(last.asks_back),
@@ -292,9 +280,6 @@ def find_work_signs(views: list[TopicView], n: int, past: GapContext) -> dict[st
         "later_new": float(bool(later) and bool(past.edited) and not later & past.edited),
         "later_again": measure_overlap(later_touched, past.touched),
         "short_talk": float(here.said.words <= SHORT and not here.turn.calls),
-        "new_branch": float(here.makes_branch and bool(past.edited)),
-        "cleared": float(any(mark.kind == "clear" for mark in here.turn.marks)),
-        "trunk": float(past.is_trunk),
     }
 
 
