@@ -163,6 +163,7 @@ __pycache__/test_auth.cpython-311-pytest-8.3.4.pyc
 AbstractSingletonProxyFactoryBeanTokenProviderV2
 Cookie: theme=dark; lang=en; consent=all-of-them-1
 Set-Cookie: locale=en-US; Path=/
+Cookie:\n  theme=dark; lang=en
 basic instructions and basic functionality
 password = os.environ["X"]
 password: str

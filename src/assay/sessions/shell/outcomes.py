@@ -129,7 +129,7 @@ def conclude_runs(runs: tuple[Run, ...], exit_code: int | None, failed: bool, ou
         if run.purpose is None:
             concluded.append(run)
             continue
-        outcome = _judge_by_exit(run, is_good, is_bad)
+        outcome = "failed" if _is_missing(run, output) else _judge_by_exit(run, is_good, is_bad)
         if outcome is None:
             text = text or _clean_output(output)
             outcome = _judge_by_output(runs, at, text)
@@ -137,6 +137,14 @@ def conclude_runs(runs: tuple[Run, ...], exit_code: int | None, failed: bool, ou
                 outcome = "failed"
         concluded.append(structs.replace(run, outcome=outcome))
     return tuple(concluded)
+
+
+def _is_missing(run: Run, output: str) -> bool:
+    """Whether the shell says that there is no such program: whatever the exit code, nothing ran."""
+    if "not found" not in output or not run.program:
+        return False
+    name = re.escape(run.program)
+    return bool(re.search(rf"(?m)(?<![\w/-])(?:{name}: (?:command )?not found|command not found: {name})$", output))
 
 
 def _judge_by_exit(run: Run, is_good: bool, is_bad: bool) -> Outcome | None:
