@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay.config import Config, Model, Redaction, Tenant
+from assay.judges.criteria import load_criteria
+from assay.judges.offline import quality as offline
 from assay.llm import Question
 from assay.pipeline import quality as judging
 from assay.pipeline.models import AskOptions, ModelAccess, open_models
@@ -21,6 +24,7 @@ from assay.pipeline.quality import (
     build_pieces,
     judge_quality,
     list_questions,
+    pick_quality_model,
 )
 from assay.scores.profiles import load_profile
 from assay.sessions.chunks import TARGET, WHOLE
@@ -28,7 +32,7 @@ from assay.sessions.redaction import Redactor
 from assay.sessions.rendering import estimate_tokens
 from assay.stores import Store, open_store
 from assay.testing.models import EarlyStop, ErrorStatus, ModelServer
-from assay.types import Turn
+from assay.types import Spend, Turn, Usage
 from assay.types.quality import Quality
 from tests.judges.make_turns import Step, asked, checked, edit, session, shell
 from tests.make_sessions import session_of
@@ -105,6 +109,86 @@ def test_a_session_is_asked_about_once_with_its_signals_in_numbers() -> None:
     assert "- retries: 1 of " in piece.question.task
     assert "secret plan" in piece.question.material
     assert not [word for word in ("weave", "secret", "loom.py", "pytest") if word in piece.question.task]
+
+
+CLASSIC = replace(TERMS, profile=load_profile("classic"))
+SPENT = Spend(
+    at="2026-03-02T09:00:00Z", key=1, model="claude-sonnet-4-5", usage=Usage(input=1_000, output=200, cache_read=9_000)
+)
+
+
+def test_cost_efficiency_is_asked_only_where_tokens_are_known_and_then_they_are_shown() -> None:
+    turns = rows(2)
+    (without,) = build_pieces(turns, CLASSIC)
+    assert "cost_efficiency" not in without.question.task
+    assert b"cost_efficiency" not in without.question.schema
+    assert "tokens:" not in without.question.task
+    (with_spending,) = build_pieces((replace(turns[0], spends=(SPENT,)), turns[1]), CLASSIC)
+    assert b"cost_efficiency" in with_spending.question.schema
+    assert "- tokens: 10,000 in, 9,000 of them from the cache, 200 out; cost: USD 0.01" in with_spending.question.task
+
+
+def test_a_dimension_that_was_not_asked_is_ungraded_and_says_why(store: Store) -> None:
+    profile = load_profile("classic")
+
+    def said(_: str, text: str) -> Any:
+        asked_for = [one for one in profile.dimensions if f"## {one.name}\n" in text]
+        turn, quote = WORDS.findall(text)[-1]
+        cited = [{"turn": int(turn), "quote": quote}]
+        return {one.name: {"evidence": cited, "rationale": "x", "score": 1} for one in asked_for}
+
+    with ModelServer(said) as service:
+        config = settings(service.url)
+        with closing(open_models(store, config, {"ANTHROPIC_API_KEY": "none"}, AskOptions())) as whom:
+            (found,) = judge_quality([subject()], profile, config, whom)
+    assert found.dimensions["task_completion"].score == 1
+    assert found.missing == ["cost_efficiency"]
+    assert "no tokens" in found.dimensions["cost_efficiency"].ungraded
+
+
+def test_completed_means_in_quality_what_it_means_in_the_outcome() -> None:
+    (piece,) = build_pieces(FEW, replace(TERMS, intent="bug_fix"))
+    assert load_criteria().intents["bug_fix"].criterion in piece.question.task
+    (unknown,) = build_pieces(FEW, TERMS)
+    assert "completed means: what was asked for is there" in unknown.question.task
+
+
+def test_the_offline_quality_goes_by_the_verdict_of_the_session_itself() -> None:
+    failed = session_of(goal_complete=False, judge_status="ok", confidence=0.1, evidence="silent")
+    done = session_of(goal_complete=True, judge_status="ok", confidence=0.9, evidence="silent")
+    config = Config()
+    low, high = (
+        judge_quality([Subject(session=one, read=lambda: FEW)], PROFILE, config, ModelAccess())[0]
+        for one in (failed, done)
+    )
+    assert (low.dimensions["goal_achievement"].score or 0) < 2 <= (high.dimensions["goal_achievement"].score or 0)
+
+
+def test_a_session_that_begins_with_an_accepted_plan_is_planned() -> None:
+    plan = asked("# Weave it\n1. Warp\n2. Weft", edit("loom.py"), kind="plan")
+    steps = [asked(f"row {n}", edit(f"row{n}.py"), edit(f"more{n}.py"), checked(), "woven") for n in range(12)]
+    (piece, *_) = build_pieces(session(plan, *steps), TERMS)
+    assert "- it begins with a plan that was accepted before" in piece.question.task
+    found = offline.judge_quality(session(plan, *steps), PROFILE, None, None)["process_adherence"]
+    unplanned = offline.judge_quality(session(asked("Weave it", edit("loom.py")), *steps), PROFILE, None, None)
+    assert "it began with a plan that was accepted" in found.rationale.lower()
+    assert (found.score or 0) > (unplanned["process_adherence"].score or 0)
+
+
+@pytest.mark.parametrize(
+    ("judge", "last", "named", "expected"),
+    [
+        ("anthropic", "claude-haiku-4-5", "", "claude-sonnet-4-5"),
+        ("anthropic", "claude-haiku-4-5", "claude-opus-4-5", "claude-opus-4-5"),
+        ("anthropic", "", None, "claude-sonnet-4-5"),
+        ("openai", "gpt-5", "", "gpt-5"),
+    ],
+)
+def test_quality_asks_the_model_it_documents_whatever_ran_before(
+    judge: str, last: str, named: str | None, expected: str
+) -> None:
+    config = Config(judge=judge, model=Model(name=last))
+    assert pick_quality_model(config, named=named).model.name == expected
 
 
 def test_what_leaves_is_redacted() -> None:

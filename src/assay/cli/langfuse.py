@@ -34,7 +34,7 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
-from assay.cli.settings import load_last_config, load_settings
+from assay.cli.settings import load_config, load_last_config, load_settings
 from assay.config import Config
 from assay.errors import BadInput
 from assay.langfuse import (
@@ -252,7 +252,8 @@ def score(request: LangfuseScoreRequest) -> None:
     """
     selection = select_sessions(request.sessions, request.since, request.into, "score")
     scale = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
-    config = pick_quality_model(load_last_config(**read_overrides(request)))
+    given = read_overrides(request)
+    config = pick_quality_model(load_last_config(**given), named=load_config(**given).model.name)
     consent = None if request.dry_run else read_consent(request)
     with open_client() as client:
         found = pull_sessions(client, selection)

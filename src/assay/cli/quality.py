@@ -32,7 +32,7 @@ from assay.cli.options import (
 from assay.cli.output import check_target, let_pipe_close, print_json, print_written, write_target
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
-from assay.cli.settings import load_last_config
+from assay.cli.settings import load_config, load_last_config
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress
@@ -108,8 +108,9 @@ def command(request: QualityRequest) -> None:
     target = check_target(request.output, FORMATS)
     profile = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
     config = load_last_config(**read_overrides(request))
+    named = load_config(**read_overrides(request)).model.name
     with open_subjects(request, config) as (store, sessions):
-        dearer = pick_quality_model(config)
+        dearer = pick_quality_model(config, named=named)
         if request.dry_run:
             print_rehearsal(store, sessions, profile, dearer, as_json=request.as_json)
             return

@@ -12,6 +12,7 @@ from assay.config import Config
 from assay.errors import JudgeError
 from assay.facts.failures import fact as failures_of
 from assay.facts.signals import fact as signals_of
+from assay.facts.tokens import fact as tokens_of
 from assay.judges.model import quality as asked
 from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
@@ -35,7 +36,7 @@ from assay.sessions.chunks import TARGET, WHOLE, Chunk, cut_chunks, find_task, s
 from assay.sessions.links import LinkedSession
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
-from assay.types import CleanText, OutcomeJudgement, RubricJudgement, Session, Turn
+from assay.types import CleanText, Intent, OutcomeJudgement, RubricJudgement, Session, Turn
 from assay.types.quality import Dimension, Profile, Quality
 
 MODELS = {"anthropic": "claude-sonnet-4-5", "claude-cli": "sonnet"}
@@ -48,6 +49,8 @@ PORTION, BATCHED = 20, 200
 TRIVIAL = "trivial: under 3 turns, and nothing was done"
 NO_WORDS = "the session has no words to judge"
 COUNT = "tokens"
+SPENDING = frozenset({"cost", "tokens", "cache"})
+"""Signals that only tokens and their cost can tell."""
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -105,9 +108,10 @@ def judge_quality(subjects: Sequence[Subject], profile: Profile, config: Config,
     return [told(one) for one in judge_by_model(subjects, profile, config, desk.client)]
 
 
-def pick_quality_model(config: Config) -> Config:
-    """The settings with the model that quality takes."""
-    name = config.model.name or MODELS.get(config.judge, "")
+def pick_quality_model(config: Config, *, named: str | None = None) -> Config:
+    """The settings with the model that quality takes: what is named here, its own, else what they hold."""
+    own = MODELS.get(config.judge, "")
+    name = (config.model.name or own) if named is None else (named or own or config.model.name)
     return replace(config, model=replace(config.model, name=name))
 
 
@@ -131,7 +135,7 @@ def judge_offline(subject: Subject, profile: Profile, config: Config, why: str =
         return leave_ungraded(subject, profile, silence)
     turns = subject.read()
     rubric, outcome = judge_goal(turns)
-    outcome = apply_word(subject.session, outcome)
+    outcome = recall_outcome(subject.session, outcome)
     dimensions = offline.judge_quality(turns, profile, rubric, outcome)
     judge = QualityJudge(name=OFFLINE, versions={"quality": offline.hash_version()})
     found = score_quality(subject.session.id, profile, [ChunkJudgement(dimensions=dimensions, own_tokens=1)], judge)
@@ -147,13 +151,17 @@ def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
     return rubric, offline_outcome(turns, rubric.intent, failures, None)
 
 
-def apply_word(session: Session, outcome: OutcomeJudgement | None) -> OutcomeJudgement | None:
-    """The outcome as a person says it was, where one did."""
-    if session.marked is None or session.goal_complete is None:
+def recall_outcome(session: Session, outcome: OutcomeJudgement | None) -> OutcomeJudgement | None:
+    """The outcome as a person or the session's own judge says it was, where they did: complete means the same here."""
+    said = session.goal_complete
+    if said is None or (session.marked is None and session.judge_status != "ok"):
         return outcome
     found = outcome or OutcomeJudgement(goal_complete=None, confidence=None, evidence=None)
-    said = session.goal_complete
-    return replace(found, goal_complete=said, confidence=float(said), evidence="explicit", ungraded="")
+    if session.marked is not None:
+        return replace(found, goal_complete=said, confidence=float(said), evidence="explicit", ungraded="")
+    cited = tuple(session.citations) or found.citations
+    told = {"goal_complete": said, "confidence": session.confidence, "evidence": session.evidence, "citations": cited}
+    return replace(found, **told, ungraded="")
 
 
 NOBODY = QualityJudge(name="nobody", versions={})
@@ -187,6 +195,7 @@ class PieceTerms(Struct, frozen=True, kw_only=True):
     profile: Profile
     model: str
     redactor: Redactor
+    intent: Intent | None = None
     ratio: float = 1.0
     """How many tokens the service counts for one of ours."""
 
@@ -208,6 +217,7 @@ def build_pieces_for(
         profile=profile,
         model=client.model.model,
         redactor=Redactor(build_rules(config, pick_report_time(config)).options),
+        intent=subject.session.intent,
     )
     return build_pieces(turns, replace(terms, ratio=measure_ratio(turns, terms, client, may_count=may_count)))
 
@@ -247,10 +257,12 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
     if is_told := one.has_task and first is not None and first < one.first:
         shown.insert(0, Turn(at=turns[first].at, prompt=turns[first].prompt))
         places.insert(0, first + 1)
+    profile = select_answerable(terms.profile, shown)
     asks = asked.ProfileQuestion(
-        criteria=profiles.render_criteria(terms.profile),
-        schema=profiles.build_reply_schema(terms.profile),
+        criteria=profiles.render_criteria(profile),
+        schema=profiles.build_reply_schema(profile),
         part=asked.describe_part(*at, is_told=is_told),
+        goal=asked.describe_goal(terms.intent),
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
     material = terms.redactor.text(rendering.render_session(shown, None, room))
@@ -264,10 +276,31 @@ def find_first_request(turns: Sequence[Turn]) -> int | None:
     return next((n for n, turn in enumerate(turns) if turn.prompt is task), None) if task else None
 
 
+def select_answerable(profile: Profile, turns: Sequence[Turn]) -> Profile:
+    """The profile without what only tokens and cost could tell, where none are known."""
+    if any(turn.spends for turn in turns):
+        return profile
+    kept = [one for one in profile.dimensions if not one.signals or not SPENDING.issuperset(one.signals)]
+    return replace(profile, dimensions=tuple(kept))
+
+
+def list_spending(turns: Sequence[Turn]) -> Iterator[str]:
+    """What was spent, where that is known."""
+    spent = tokens_of(turns)
+    if any(turn.spends for turn in turns):
+        one = spent.tokens
+        whole = one.input + one.cache_read + one.cache_write
+        cost = "not known" if spent.cost_usd is None else f"USD {spent.cost_usd:.2f}"
+        yield f"- tokens: {whole:,} in, {one.cache_read:,} of them from the cache, {one.output:,} out; cost: {cost}"
+
+
 def format_signals(turns: Sequence[Turn]) -> str:
-    """The auto-signals in numbers: no word of a transcript."""
+    """The auto-signals and what was spent, in numbers: no word of a transcript."""
     found = signals_of(turns).signals
-    lines = [
+    opening = next((turn.prompt for turn in turns if turn.prompt), None)
+    lines = ["- it begins with a plan that was accepted before"] if opening and opening.kind == "plan" else []
+    lines += [*list_spending(turns)]
+    lines += [
         f"- {name.replace('_', ' ')}: {one.count} of {one.of}"
         + (f" (turns {', '.join(map(str, one.turns))})" if one.turns else "")
         for name, one in found.items()

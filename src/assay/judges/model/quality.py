@@ -7,13 +7,14 @@ import msgspec
 
 from assay.errors import JudgeError
 from assay.judges.citations import sanitize_reply, select_standing
+from assay.judges.criteria import load_criteria, read_criteria
 from assay.judges.model.prompt_files import load_prompt, render_system, render_task
 from assay.judges.model.replies import QuotedTurn, UnusableReply, parse_json_object
 from assay.judges.model.suspicious import is_suspicious
 from assay.llm import Question, QuestionResult
 from assay.resources import hash_parts
 from assay.sessions import rendering
-from assay.types import CleanText, Turn
+from assay.types import CleanText, Intent, Turn
 from assay.types.quality import Dimension, Profile, Scale
 
 JOB = "quality"
@@ -25,6 +26,9 @@ TOLD = " Turn 1 repeats the request that the session began with; judge the turns
 MOST_CITED = 50
 UNQUOTED = "none of the words it rests on stand in the transcript"
 NOTHING = "the judge found nothing in the record that bears on it"
+UNSPENT = "no tokens and no cost are known, so it was not asked"
+NOT_ASKED = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=UNSPENT)
+GOAL = "Where a dimension speaks of the goal, completed means: {} A commit or the agent's word alone does not show it."
 
 
 class ProfileQuestion(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +37,7 @@ class ProfileQuestion(msgspec.Struct, frozen=True, kw_only=True):
     criteria: str
     schema: bytes
     part: str = WHOLE
+    goal: str = ""
 
 
 def build_question(model: str, asks: ProfileQuestion, material: CleanText, signals: str) -> Question:
@@ -43,7 +48,7 @@ def build_question(model: str, asks: ProfileQuestion, material: CleanText, signa
         model=model,
         system=render_system(),
         material=material,
-        task=render_task(JOB, part=asks.part, criteria=asks.criteria, signals=signals),
+        task=render_task(JOB, part=asks.part, goal=asks.goal, criteria=asks.criteria, signals=signals),
         schema=asks.schema,
         most_output=load_prompt(JOB).head.most_output,
     )
@@ -54,9 +59,16 @@ def describe_part(n: int, of: int, *, is_told: bool) -> str:
     return WHOLE if of == 1 else PART.format(n=n, of=of, told=TOLD if is_told else "")
 
 
+def describe_goal(intent: Intent | None) -> str:
+    """What completed means, as everywhere here."""
+    if intent is None:
+        return GOAL.format("what was asked for is there, and shown or taken without complaint.")
+    return GOAL.format(f"(the session's intent is {intent}) {load_criteria().intents[intent].criterion}")
+
+
 def hash_version(model: str, asks: ProfileQuestion) -> str:
     """A short hash of all that decides the answers."""
-    whole = (load_prompt(JOB).source, load_prompt("system").source, asks.criteria, asks.schema, model)
+    whole = (load_prompt(JOB).source, load_prompt("system").source, asks.criteria, asks.schema, model, read_criteria())
     return hash_parts(*whole, f"{CONTRACT} {rendering.VERSION}")
 
 
@@ -119,7 +131,10 @@ def read_dimensions(
     if answer.trouble:
         raise JudgeError(answer.why or answer.trouble)
     said = parse_reply(answer.text)
-    return {scale.name: build_dimension(scale, said[scale.name], turns, places) for scale in profile.dimensions}
+    return {
+        scale.name: build_dimension(scale, said[scale.name], turns, places) if scale.name in said else NOT_ASKED
+        for scale in profile.dimensions
+    }
 
 
 def build_dimension(scale: Scale, said: DimensionReply, turns: Sequence[Turn], places: Sequence[int]) -> Dimension:

@@ -120,6 +120,10 @@ def score_planning(view: SessionView) -> SignalScore | None:
     if seen.signs:
         signs = [sign for sign in seen.signs if sign.quote] or [quote_turn(view.turns, seen.signs[0].turn)]
         return SignalScore(1.0, "steps were planned and kept track of", tuple(signs[:2]), 1.0 if is_large else 0.5)
+    opening = next(((n, turn.prompt) for n, turn in enumerate(view.turns, 1) if turn.prompt), None)
+    if opening and opening[1].kind == "plan":
+        sign = quote_turn(view.turns, opening[0])
+        return SignalScore(1.0, "it began with a plan that was accepted", (sign,), 1.0 if is_large else 0.5)
     if not is_large:
         return None
     told = f"no plan or list of steps in {format_count(seen.of, 'call')} with {format_count(edits, 'edit')}"
