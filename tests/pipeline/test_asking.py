@@ -102,6 +102,19 @@ def test_a_session_is_asked_about_once_in_the_order_in_which_answers_depend_on_e
     assert first.score.value == 100
 
 
+def test_a_small_session_is_asked_about_and_a_greeting_is_not(place: Place):
+    for n, text in enumerate(("hello, are you there?", "Rename the reed to comb")):
+        records = [build_prompt(n * 9_000, text, f"s{n}"), build_reply(n * 9_000 + 1, "Sure.", f"s{n}")]
+        write_lines(place.folder / f"s{n}.jsonl", *records)
+    with ModelServer(agreeable) as service:
+        found = place.score(place.config(service))
+    assert [one.job for one in service.calls] == ["session"]
+    assert [(one.judge, one.judge_status) for one in found.sessions] == [
+        ("offline", "no_goal"),
+        ("anthropic", "trivial"),
+    ]
+
+
 def test_what_was_answered_is_worth_it_also_where_all_else_is_judged_anew(place: Place):
     talks(place.folder, 2)
     with ModelServer(agreeable) as service:

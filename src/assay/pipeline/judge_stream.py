@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from assay import facts, sessions
 from assay.config import Boundaries, Config
 from assay.errors import JudgeError
-from assay.facts import substance
 from assay.judges import Judge
 from assay.judges import model as model_judge
+from assay.judges.offline.intent import has_goal
 from assay.llm import FINAL, Dialogue, join_dialogues
 from assay.pipeline import privacy
 from assay.pipeline.judgement import (
@@ -163,7 +163,7 @@ class StreamJudge:
         """What is judged of some turns, with whose they are, and whether that is settled."""
         if owner.withheld:
             found, is_settled = leave_unjudged(turns), True
-        elif self.by_model is None or not substance.fact(turns).substance or not any(turn.prompt for turn in turns):
+        elif self.by_model is None or not has_goal(turns):
             found, is_settled = self.judge_offline(turns, after, self.fallback)
         else:
             found, is_settled = yield from self.judge_by_model(self.by_model, about, turns, after)
