@@ -128,11 +128,14 @@ def test_a_session_that_another_one_swallowed_brings_its_verdict(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     write_lines(tmp_path / "in" / "a.jsonl", *talk("card", "comb", "Now dye", "dry", "hang"))
-    mark(store, by_title(store, tmp_path / "in")["Now dye"], "not")
+    dye = mark(store, by_title(store, tmp_path / "in")["Now dye"], "not")
     monkeypatch.setenv(VERSION, "2")
     monkeypatch.setenv(TOPICS, "nothing")
     [whole] = score(store, tmp_path / "in").report.sessions
     assert (whole.facts["turns"], ended(whole)) == (5, ("ok", False, False))
+    assert whole.id != dye.id
+    assert whole.marked
+    assert (whole.marked.turn, whole.marked.turns) == (dye.id, 3)
 
 
 def test_of_a_session_that_is_split_the_beginning_keeps_it(store: Store, folder: Path):

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from assay.pipeline.verdicts import mark_session
 from assay.scores.audit import (
@@ -137,6 +138,14 @@ def test_going_on_asks_about_those_that_came_since_first():
     now = tally_audit([answer(one, "landed") if one.id in asked else one for one in sessions], SEED)
     assert now
     assert now.missing == 0
+
+
+def test_answers_keep_their_place_where_sessions_are_cut_otherwise_by_now():
+    sessions = audit(many(100), 40)
+    moved = [replace(one, id=f"{n:012x}") if is_answered(one) else one for n, one in enumerate(sessions)]
+    found = tally_audit(moved, SEED)
+    assert found
+    assert (found.answered, found.missing) == (40, 0)
 
 
 def test_another_seed_makes_no_sample_of_it():

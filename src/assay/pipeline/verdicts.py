@@ -50,12 +50,14 @@ def mark_session(session: Session, standing: Iterable[PersonVerdict]) -> Session
     if not said:
         return session
     found = said[-1]
+    drawn = [one for one in said if one.is_sampled]
     status, goal_complete = MEANING[found.verdict]
     mark = SessionMark(
         verdict=found.verdict,
         why=found.why,
         at=found.at,
-        sampled=any(one.is_sampled for one in said),
+        sampled=bool(drawn),
+        turn=(drawn or said)[-1].turn,
         turns=found.turns,
         judged=session.goal_complete,
         judge_status=session.judge_status,

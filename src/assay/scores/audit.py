@@ -46,7 +46,12 @@ def select_drawable(sessions: Iterable[Session]) -> list[Session]:
 
 def order_sessions(sessions: Iterable[Session], seed: str) -> list[Session]:
     """Sessions in the order in which audits ask."""
-    return sorted(sessions, key=lambda one: rank_session(seed, one.id))
+    return sorted(sessions, key=lambda one: rank_session(seed, find_drawn_id(one)))
+
+
+def find_drawn_id(session: Session) -> str:
+    """The id that decides a session's place: one that was answered keeps its own, however it is cut by now."""
+    return session.marked.turn if session.marked and session.marked.sampled else session.id
 
 
 def is_answered(session: Session) -> bool:

@@ -211,6 +211,8 @@ class SessionMark(Row, frozen=True):
     at: str
     sampled: bool
     """The session was drawn at random for an audit, and answered."""
+    turn: str
+    """Id of the turn it was said of; where an audit asked, of the session as it was drawn."""
     turns: int
     """Turns it had then; 0 where that is not known."""
     judged: bool | None
