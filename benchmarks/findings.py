@@ -10,7 +10,9 @@ from typing import Any, get_args
 from assay.types import FailureKind, Intent
 from benchmarks import agreement
 from benchmarks.agreement import Band, Case, Counts, Verdicts
+from benchmarks.fit import LabelledGoal
 from benchmarks.labelled import DONE, NONE, Goal, Stream
+from benchmarks.left_out import LeftOut, measure_left_out
 
 PAUSE_S = 3600
 UNSURE = 0.5
@@ -111,9 +113,12 @@ class Findings:
     ended_properly: Goals
     signals: list[Signal]
     slices: list[Slice]
+    left_out: LeftOut | None = None
 
 
-def findings(streams: Sequence[Stream], judge: dict[str, Any]) -> Findings:
+def findings(
+    streams: Sequence[Stream], judge: dict[str, Any], labelled: Sequence[LabelledGoal] | None = None
+) -> Findings:
     goals = [goal for stream in streams for goal in stream.goals]
     return Findings(
         judge=judge,
@@ -123,6 +128,7 @@ def findings(streams: Sequence[Stream], judge: dict[str, Any]) -> Findings:
         ended_properly=outcomes([goal for goal in goals if goal.ended_properly]),
         signals=signals(goals),
         slices=[*slices("agent", goals, lambda goal: goal.agent), *slices("script", goals, lambda goal: goal.script)],
+        left_out=measure_left_out(streams, labelled) if labelled else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""Fits the offline outcome judge to labelled streams, and says what it is worth on repositories left out.
+"""Fits the offline outcome judge to labelled streams; `benchmarks.gold` says what that is worth on others.
 
-`python -m benchmarks.fit [GOLD.jsonl] [--corpus DIR]` prints lines for `judges/offline/outcome.toml` and
-`scores/prediction.toml`, each with n and interval. Weights are a ridge regression of the log-odds on the evidence of
+`python -m benchmarks.fit [GOLD.jsonl] [--corpus DIR]` prints lines for `judges/offline/outcome.toml`, each with n and
+interval. Weights are a ridge regression of the log-odds on the evidence of
 goals that did not break off, cut as labelled: every sign is bound to what its evidence means, a repository weighs by
 the root of its goals, a goal by how certain its readers were, both outcomes alike. Asserts nothing, writes nothing.
 """
@@ -31,6 +31,7 @@ SPEAKS_FOR = frozenset({"says_done", "handed_in", "full_answer", "plan"})
 RIDGE, STEPS = 1.0, 1_500
 RESAMPLES, SEED = 200, 20261
 LEAST_CERTAINTY = 0.05
+BASE_RATE = 0.6
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,41 @@ def resample_weights(found: Sequence[LabelledGoal]) -> dict[str, tuple[float, fl
         kind: cast(tuple[float, float], tuple(np.quantile([one[kind] for one in drawn], [0.025, 0.975])))
         for kind in drawn[0]
     }
+
+
+def fit_line(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Start and slope of the log-odds of completion in the sum of weights, at a base rate of `BASE_RATE`.
+
+    Platt's calibration; the base rate is that of people whom the judge had not seen, and the slope is held near 1.
+    """
+    sums, done = np.array([one for one, _ in pairs]), np.array([float(done) for _, done in pairs])
+    weight = np.where(done > 0, BASE_RATE / done.mean(), (1 - BASE_RATE) / (1 - done.mean()))
+    start, slope = 0.0, 1.0
+    for _ in range(4 * STEPS):
+        error = weight * (to_chance(start + slope * sums) - done)
+        start -= 0.05 * float(error.mean())
+        slope -= 0.05 * float((error * sums).mean() + (slope - 1) / len(pairs))
+    return start, slope
+
+
+def fit_spread(found: Sequence[tuple[int, int, float]]) -> tuple[float, float, float]:
+    """Start, slope and spread between repositories, of goals, completed goals and smoothed mean chance of each.
+
+    The spread is integrated out; weak priors (0 ± .7, 1.2 ± .5, .6 ± .3) hold what few repositories can't tell.
+    """
+    places, shares = np.polynomial.hermite_e.hermegauss(41)
+    shares = shares / shares.sum()
+    best, chosen = np.inf, (0.0, 1.0, 0.5)
+    for slope in np.arange(0.6, 2.3, 0.1):
+        for start in np.arange(-1.0, 1.55, 0.1):
+            for between in np.arange(0.2, 1.25, 0.1):
+                loss = (start / 0.7) ** 2 / 2 + ((slope - 1.2) / 0.5) ** 2 / 2 + ((between - 0.6) / 0.3) ** 2 / 2
+                for goals_, done, mean in found:
+                    chance = to_chance(start + slope * np.log(mean / (1 - mean)) + between * places)
+                    loss -= np.log((shares * chance**done * (1 - chance) ** (goals_ - done)).sum())
+                if loss < best:
+                    best, chosen = loss, (float(start), float(slope), float(between))
+    return chosen
 
 
 def print_weights(found: Sequence[LabelledGoal]) -> None:

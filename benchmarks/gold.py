@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from benchmarks.findings import Findings, findings
+from benchmarks.fit import read_goals
 from benchmarks.labelled import match, transcripts
 from benchmarks.recut import recut
 from benchmarks.tables import tables
@@ -76,7 +77,11 @@ def measured(gold: Path, corpus: Path, score: Path | None, as_labelled: bool) ->
     lines = labels(gold)
     said = recut(lines, corpus) if as_labelled else report(score, corpus)
     read = transcripts(corpus, (line["file"] for line in lines)) if corpus.is_dir() else {}
-    return findings(match(lines, said["sessions"], read), said.get("judge") or {})
+    judge = said.get("judge") or {}
+    is_offline = not as_labelled and judge.get("backend") == "offline"
+    has_others = len({line.get("source") for line in lines}) > 2
+    labelled = read_goals(lines, corpus) if is_offline and has_others and read else None
+    return findings(match(lines, said["sessions"], read), judge, labelled)
 
 
 def arguments() -> argparse.Namespace:

@@ -53,6 +53,7 @@ class Goal:
     failures: tuple[str | None, ...]
     """As facts name them; any of them is right, and `None` is no failure."""
     session: dict[str, Any] | None
+    repository: str = ""
 
     @property
     def kinds(self) -> set[str]:
@@ -92,6 +93,7 @@ class Stream:
     first: float | None
     commits: tuple[float, ...] | None
     goals: tuple[Goal, ...]
+    repository: str = ""
 
     @property
     def gaps(self) -> frozenset[float]:
@@ -148,18 +150,20 @@ def stream(
         said=frozenset(starts & set(stamps) - {first}),
         first=first,
         commits=text.commits if text else None,
-        goals=tuple(goal(line["agent"], label, holding.get(when(label["at"])), text) for label in line["goals"]),
+        goals=tuple(goal(line, label, holding.get(when(label["at"])), text) for label in line["goals"]),
+        repository=line.get("source", ""),
     )
 
 
-def goal(agent: str, label: dict[str, Any], session: dict[str, Any] | None, text: Transcript | None) -> Goal:
+def goal(line: dict[str, Any], label: dict[str, Any], session: dict[str, Any] | None, text: Transcript | None) -> Goal:
     return Goal(
-        agent=agent,
+        agent=line["agent"],
         script="" if text is None else "CJK" if when(label["at"]) in text.cjk else "other",
         intents=tuple(NULL if name is None else name for name in listed(label["intent"])),
         is_complete=label["goal_complete"],
         failures=tuple(SIGNALS.get(name, name) for name in listed(label["failure"])),
         session=session,
+        repository=line.get("source", ""),
     )
 
 

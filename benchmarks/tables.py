@@ -8,13 +8,17 @@ from rich.text import Text
 
 from benchmarks.agreement import Band, Verdicts
 from benchmarks.findings import Boundaries, Findings, Goals, Intents, Signal, Slice
+from benchmarks.left_out import LeftOut
 
 DASH = "–"
+OUTSIDE = {True: "", False: "outside"}
 VERDICTS = "n true false accuracy balanced AUC Brier F1-false recall-false precision-false".split()
 
 
 def tables(found: Findings) -> Iterator[RenderableType]:
     """Everything, in the order in which a transcript is understood."""
+    if found.left_out:
+        yield from left_out(found.left_out)
     yield from boundaries(found.boundaries)
     yield from intents(found.intents)
     yield from goals("Goal complete", found.goals)
@@ -40,6 +44,46 @@ def shown(value: float | None) -> str:
     return DASH if value is None else f"{value:.3f}"
 
 
+def left_out(found: LeftOut) -> Iterator[RenderableType]:
+    """The figures that count: on repositories that nothing was fitted to."""
+    head = "method n false unclear balanced 95% AUC 95% Brier surest-2/3".split()
+    rows = [
+        [
+            row.method,
+            *map(str, (row.n, row.false, row.unclear)),
+            shown(row.balanced_accuracy),
+            between(row.balanced_interval),
+            shown(row.auc),
+            between(row.auc_interval),
+            *map(shown, (row.brier, row.surest)),
+        ]
+        for row in found.methods
+    ]
+    yield table(f"Goal complete, one of {found.repositories} repositories left out at a time", head, rows)
+    yield Text(f"Brier of the share of completed goals said of every goal: {shown(found.base_brier)}", "dim")
+    rows = [[name, shown(value), between(range_)] for name, (value, range_) in found.boundary_f1.items()]
+    rows.append(["read, plan or change", shown(found.coarse_intent), between(found.coarse_interval)])
+    yield table("Boundary F1 and coarse intent, intervals over repositories", ["", "value", "95%"], rows)
+    held = sum(one.is_held for one in found.coverage)
+    rows = [
+        [one.repository, str(one.goals), f"{one.share:.0f}", f"{one.low:.0f}–{one.high:.0f}", OUTSIDE[one.is_held]]
+        for one in found.coverage
+    ]
+    width = sum(one.high - one.low for one in found.coverage) / max(1, len(found.coverage))
+    title = f"Printed interval without an audit: holds {held} of {len(found.coverage)}, mean width {width:.0f}"
+    yield table(title, ["repository", "goals", "true share", "interval", ""], rows)
+    fitted = found.spread
+    yield Text(
+        f"Fitted on all: start {fitted.start:.2f}, slope {fitted.slope:.2f}, between {fitted.between:.2f} "
+        f"({fitted.goals} goals of {fitted.repositories} repositories)",
+        "dim",
+    )
+
+
+def between(range_: tuple[float, float] | None) -> str:
+    return f"{range_[0]:.2f}–{range_[1]:.2f}" if range_ else DASH
+
+
 def boundaries(found: Boundaries) -> Iterator[RenderableType]:
     rate = DASH if not found.gaps else f"{found.boundaries / found.gaps:.1%}"
     head = "method tp fp fn precision recall F1 95% Pk WindowDiff".split()
@@ -48,7 +92,7 @@ def boundaries(found: Boundaries) -> Iterator[RenderableType]:
             row.method,
             *map(str, (row.tp, row.fp, row.fn)),
             *map(shown, (row.precision, row.recall, row.f1)),
-            f"{row.f1_interval[0]:.2f}–{row.f1_interval[1]:.2f}" if row.f1_interval else DASH,
+            between(row.f1_interval),
             *map(shown, (row.pk, row.windowdiff)),
         ]
         for row in found.methods

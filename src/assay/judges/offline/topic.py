@@ -34,7 +34,7 @@ PIECE = re.compile(rf"[{UNSPACED}]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z{U
 STEM = 7
 """Inflections differ behind it."""
 LONGEST_PROMPT, LONGEST_REPLY, LONGEST_COMMAND, LONGEST_TARGET = 2_000, 1_500, 200, 120
-FILE_WEIGHT, COMMAND_WEIGHT = 2.0, 0.5
+FILE_WEIGHT, COMMAND_WEIGHT = 2.0, 0.25
 Terms = dict[str, float]
 
 
