@@ -10,7 +10,7 @@ from typing import Any, get_args
 from assay.types import FailureKind, Intent
 from benchmarks import agreement
 from benchmarks.agreement import Band, Case, Counts, Verdicts
-from benchmarks.fit import LabelledGoal
+from benchmarks.fit import LabelledGap, LabelledGoal
 from benchmarks.labelled import DONE, NONE, Goal, Stream
 from benchmarks.left_out import LeftOut, measure_left_out
 
@@ -117,7 +117,10 @@ class Findings:
 
 
 def findings(
-    streams: Sequence[Stream], judge: dict[str, Any], labelled: Sequence[LabelledGoal] | None = None
+    streams: Sequence[Stream],
+    judge: dict[str, Any],
+    labelled: Sequence[LabelledGoal] = (),
+    gaps: Sequence[LabelledGap] = (),
 ) -> Findings:
     goals = [goal for stream in streams for goal in stream.goals]
     return Findings(
@@ -128,7 +131,7 @@ def findings(
         ended_properly=outcomes([goal for goal in goals if goal.ended_properly]),
         signals=signals(goals),
         slices=[*slices("agent", goals, lambda goal: goal.agent), *slices("script", goals, lambda goal: goal.script)],
-        left_out=measure_left_out(streams, labelled) if labelled else None,
+        left_out=measure_left_out(streams, labelled, gaps) if labelled else None,
     )
 
 

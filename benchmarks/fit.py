@@ -20,7 +20,9 @@ from assay.facts import establish_facts
 from assay.facts.failures import Failures
 from assay.judges.offline.intent import judge_intent
 from assay.judges.offline.outcome import OutcomeRecord, find_evidence, load_weights
+from assay.judges.offline.topic import load_card, measure_gaps
 from assay.judges.timeline import read_timeline
+from benchmarks.agreement import Counts
 from benchmarks.labelled import when
 from benchmarks.recut import goals, streams
 
@@ -45,6 +47,16 @@ class LabelledGoal:
     evidence: frozenset[str]
 
 
+@dataclass(frozen=True)
+class LabelledGap:
+    """A step from one prompt to the next, and the topic judge's score of it."""
+
+    repository: str
+    is_boundary: bool
+    score: float
+
+
+THRESHOLDS = [2 + 0.05 * n for n in range(80)]
 Weights = dict[str, float]
 """By kind of evidence; `start` is what a goal begins with."""
 
@@ -75,6 +87,37 @@ def read_goals(lines: Sequence[dict[str, Any]], corpus: Path) -> list[LabelledGo
                 )
             )
     return found
+
+
+def read_gaps(lines: Sequence[dict[str, Any]], corpus: Path) -> list[LabelledGap]:
+    """Every step between two prompts of the labelled streams, but those on which the readers differed."""
+    known, found = streams(corpus), []
+    card = load_card()
+    for line in lines:
+        starts = {when(goal["at"]) for goal in line["goals"]}
+        others = {when(stamp) for stamp in line["maybe_starts_at"]} | {min(starts, default=0.0)}
+        asked = {when(stamp) for stamp in line["prompts_at"]} - others
+        turns = known[line["file"]].turns if line["file"] in known else ()
+        for number, signs in measure_gaps(turns):
+            prompt = turns[number].prompt
+            if prompt and when(prompt.at) in asked:
+                score = sum(value * card.signs[name].weight for name, value in signs.items())
+                found.append(LabelledGap(line["source"], when(prompt.at) in starts, score))
+    return found
+
+
+def fit_threshold(found: Sequence[LabelledGap]) -> float:
+    """The threshold of the best F1."""
+    return max(THRESHOLDS, key=lambda threshold: count_shifts(found, threshold).f1 or 0.0)
+
+
+def count_shifts(found: Sequence[LabelledGap], threshold: float) -> Counts:
+    said = [(gap.is_boundary, gap.score > threshold) for gap in found]
+    return Counts(
+        tp=sum(true and shift for true, shift in said),
+        fp=sum(shift and not true for true, shift in said),
+        fn=sum(true and not shift for true, shift in said),
+    )
 
 
 def fit_weights(found: Sequence[LabelledGoal]) -> Weights:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from rich.console import Console
 
 from benchmarks.findings import Findings, findings
-from benchmarks.fit import read_goals
+from benchmarks.fit import read_gaps, read_goals
 from benchmarks.labelled import match, transcripts
 from benchmarks.recut import recut
 from benchmarks.tables import tables
@@ -80,8 +80,10 @@ def measured(gold: Path, corpus: Path, score: Path | None, as_labelled: bool) ->
     judge = said.get("judge") or {}
     is_offline = not as_labelled and judge.get("backend") == "offline"
     has_others = len({line.get("source") for line in lines}) > 2
-    labelled = read_goals(lines, corpus) if is_offline and has_others and read else None
-    return findings(match(lines, said["sessions"], read), judge, labelled)
+    matched = match(lines, said["sessions"], read)
+    if not (is_offline and has_others and read):
+        return findings(matched, judge)
+    return findings(matched, judge, read_goals(lines, corpus), read_gaps(lines, corpus))
 
 
 def arguments() -> argparse.Namespace:

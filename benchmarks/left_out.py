@@ -16,7 +16,17 @@ from assay.scores.prediction import Spread, predict_share
 from assay.sessions.endings import BROKEN_ENDINGS
 from benchmarks import agreement
 from benchmarks.agreement import Case, Counts, Verdicts
-from benchmarks.fit import LabelledGoal, Weights, fit_line, fit_spread, fit_without, sum_weights
+from benchmarks.fit import (
+    LabelledGap,
+    LabelledGoal,
+    Weights,
+    count_shifts,
+    fit_line,
+    fit_spread,
+    fit_threshold,
+    fit_without,
+    sum_weights,
+)
 from benchmarks.labelled import DONE, Goal, Stream
 
 RESAMPLES, SEED, TAIL = 1_000, 20261, 0.025
@@ -74,7 +84,9 @@ Judge = Callable[[Goal], tuple[bool | None, float]]
 """What a method says of a goal, and its chance; `None` where it claims nothing."""
 
 
-def measure_left_out(streams: Sequence[Stream], labelled: Sequence[LabelledGoal]) -> LeftOut:
+def measure_left_out(
+    streams: Sequence[Stream], labelled: Sequence[LabelledGoal], gaps: Sequence[LabelledGap]
+) -> LeftOut:
     """Everything, on goals that readers decided and that a session with a chance holds."""
     goals = [goal for stream in streams for goal in stream.goals]
     known = [goal for goal in goals if goal.is_complete is not None and goal.session and goal.session["confidence"]]
@@ -96,6 +108,7 @@ def measure_left_out(streams: Sequence[Stream], labelled: Sequence[LabelledGoal]
         coarse_interval=resample(pairs, score_coarse),
         boundary_f1={
             "assay": measure_boundaries(streams, lambda stream: stream.said),
+            "assay, threshold of the others, topics alone": measure_threshold(gaps),
             "never split": measure_boundaries(streams, lambda _: frozenset()),
         },
         coverage=cover(known),
@@ -224,6 +237,16 @@ def measure_boundaries(
             fn=len(stream.boundaries - said),
         )
         counts.setdefault(stream.repository, []).append(found)
+    pooled = agreement.total([one for group in counts.values() for one in group])
+    return pooled.f1, resample(counts, lambda rows: agreement.total(rows).f1)
+
+
+def measure_threshold(gaps: Sequence[LabelledGap]) -> tuple[float | None, Interval | None]:
+    """F1 of topic shifts where each repository's threshold is fitted on the others."""
+    counts = {}
+    for one in sorted({gap.repository for gap in gaps}):
+        threshold = fit_threshold([gap for gap in gaps if gap.repository != one])
+        counts[one] = [count_shifts([gap for gap in gaps if gap.repository == one], threshold)]
     pooled = agreement.total([one for group in counts.values() for one in group])
     return pooled.f1, resample(counts, lambda rows: agreement.total(rows).f1)
 

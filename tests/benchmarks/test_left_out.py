@@ -2,9 +2,13 @@
 
 from typing import Any
 
-from benchmarks.fit import LabelledGoal
+from benchmarks.fit import LabelledGap, LabelledGoal
 from benchmarks.labelled import Goal, Stream
 from benchmarks.left_out import measure_left_out
+
+GAPS = [
+    LabelledGap(name, high, 3.6 if high else 2.4) for name in ("loom/a", "loom/b", "loom/c") for high in (True, False)
+]
 
 
 def goal(repository: str, *, done: bool, chance: float, kinds: tuple[str, ...], intent: str = "bug_fix") -> Goal:
@@ -68,7 +72,7 @@ def make_labels() -> list[LabelledGoal]:
 
 
 def test_a_method_that_is_always_right_stands_above_its_baselines() -> None:
-    found = measure_left_out(make_streams(), make_labels())
+    found = measure_left_out(make_streams(), make_labels(), GAPS)
     rows = {row.method: row for row in found.methods}
     shipped, refitted = rows["assay, as shipped"], rows["assay, fitted on the others"]
     assert (shipped.n, shipped.false, shipped.unclear) == (36, 8, 4)
@@ -79,15 +83,16 @@ def test_a_method_that_is_always_right_stands_above_its_baselines() -> None:
 
 
 def test_boundaries_and_coarse_intents_have_intervals_over_repositories() -> None:
-    found = measure_left_out(make_streams(), make_labels())
+    found = measure_left_out(make_streams(), make_labels(), GAPS)
     f1, interval = found.boundary_f1["assay"]
     assert f1 == 2 / 3
     assert interval == (2 / 3, 2 / 3)
+    assert found.boundary_f1["assay, threshold of the others, topics alone"] == (1.0, (1.0, 1.0))
     assert found.coarse_intent == 1.0
 
 
 def test_each_repository_is_compared_with_the_interval_that_the_others_give() -> None:
-    found = measure_left_out(make_streams(), make_labels())
+    found = measure_left_out(make_streams(), make_labels(), GAPS)
     assert [one.repository for one in found.coverage] == ["loom/a", "loom/b", "loom/c", "loom/d"]
     assert all(one.is_held and one.low < one.share < one.high for one in found.coverage)
     assert found.spread.repositories == 4

@@ -167,9 +167,14 @@ class OutcomeRecord:
         return (self.asked or self.timeline.readings)[-1]
 
     @cached_property
+    def speaker(self) -> TurnReading:
+        """The turn of the agent's last words."""
+        return next((one for one in reversed(self.timeline.readings) if one.closing), self.last)
+
+    @cached_property
     def closing(self) -> str:
         """The agent's last words, where they close the session."""
-        replies = [reply for one in self.timeline.readings for reply in one.turn.replies if reply.text.strip()]
+        replies = [reply for reply in self.speaker.turn.replies if reply.text.strip()]
         asked_at = self.last.turn.prompt.at if self.last.turn.prompt else ""
         is_closing = self.timeline.ending.kind == "answered" and replies and replies[-1].at >= asked_at
         return replies[-1].text if is_closing else ""
@@ -270,13 +275,13 @@ def find_evidence(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
 
 def find_closing_words(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     """What the agent says of its work in the end."""
-    number = len(record.timeline.readings)
+    number = record.speaker.number
     if record.admission and not record.is_shown:
         yield OutcomeEvidence("admits_failure", number, record.admission[:QUOTE])
     if record.done_words and not record.admission:
         yield OutcomeEvidence("says_done", number, record.done_words)
     if len(record.closing) >= LONG_ANSWER:
-        yield OutcomeEvidence("full_answer", number, record.timeline.readings[-1].closing)
+        yield OutcomeEvidence("full_answer", number, record.speaker.closing)
 
 
 def find_missing_changes(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:

@@ -51,8 +51,12 @@ class Scorecard(Struct, frozen=True):
 
 def topic(stream: Stream) -> tuple[Gap, ...]:
     """A gap for every step from one prompt to the next."""
-    card = load_table("assay.judges.offline", "topic.toml", Scorecard)
+    card = load_card()
     return tuple(judge_gap(n, signs, card) for n, signs in measure_gaps(stream.turns))
+
+
+def load_card() -> Scorecard:
+    return load_table("assay.judges.offline", "topic.toml", Scorecard)
 
 
 def judge_gap(turn: int, signs: dict[str, float], card: Scorecard) -> Gap:
