@@ -77,7 +77,7 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
     seen: set[str] = set()
     found = []
     for about, one in wanted:
-        usage = estimate_usage(one, client.model.caches_from, one.of in seen)
+        usage = estimate_usage(one, None if one.is_alone else client.model.caches_from, one.of in seen)
         found.append(Put(about, one, usage, estimate_usage(one, None, is_warm=False)))
         seen.add(one.of)
     return found, client.price, streams

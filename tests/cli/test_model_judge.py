@@ -320,7 +320,7 @@ def test_again_is_only_for_what_was_refused(tmp_path: Path):
         first = score(tmp_path, service, "--yes").json
         assert sorted(one["judge_status"] for one in first["sessions"]) == ["ok", "ok", "ungraded"]
         service.reply = agreeable
-        assert "3 questions" in score(tmp_path, service, "--again").err  # and what will be asked behind it
+        assert "1 question:" in score(tmp_path, service, "--again").err
         before = len(service.calls)
         found = score(tmp_path, service, "--yes", "--again").json
     assert {one["judge_status"] for one in found["sessions"]} == {"ok"}

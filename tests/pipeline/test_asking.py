@@ -230,6 +230,30 @@ def test_what_was_refused_or_unusable_is_asked_again_only_on_request(place: Plac
     assert [one.judge_status for one in found.sessions] == ["ok"] * 3
 
 
+@pytest.mark.parametrize("trouble", [EarlyStop("refusal"), "no JSON at all", {"gaps": []}])
+def test_topics_that_cannot_be_used_are_the_offline_judges_and_said_to_be(place: Place, trouble: Any):
+    talks(place.folder, 2)
+    with ModelServer(instead("topic", trouble, lambda text: "loom1" in text)) as service:
+        found = place.score(place.config(service))
+        calls = len(service.calls)
+        again = place.score(place.config(service))
+    assert judges(found) == ["anthropic"] * 2
+    assert [one.judge_status for one in found.sessions] == ["ok"] * 2
+    told = sorted(one.fallback or "" for one in found.sessions)
+    assert told[0] == ""
+    assert told[1].startswith("the offline judge found where goals begin: ")
+    assert len(service.calls) == calls, "it was answered, and is not asked again"
+    assert plain(again) == plain(found)
+
+
+def test_what_is_asked_about_languages_is_nothing_and_they_are_told_all_the_same(place: Place):
+    talks(place.folder, 1)
+    with ModelServer(agreeable) as service:
+        [found] = place.score(place.config(service)).sessions
+    assert found.language == "en"
+    assert set(found.judge_versions) == {"topic", "session", "language"}
+
+
 # --- interrupted --------------------------------------------------------------------------------
 
 

@@ -36,21 +36,28 @@ class Quote(Protocol):
 def select_standing(said: Iterable[Quote], turns: Sequence[Turn], after: Prompt | None) -> list[Citation]:
     """What stands of a model's citations, each once: as it quotes, without our bars, or without marks around it."""
     found: dict[Citation, None] = {}
+    own: dict[int, list[str]] = {}
     for one in said:
         readings = (one.quote, BAR.sub("", one.quote), BAR.sub("", one.quote).strip().strip(MARKS))
         cited = (Citation(turn=one.turn, quote=shorten_text(sanitize_reply(text), QUOTE)) for text in readings)
-        if there := next((each for each in cited if is_standing(each, turns, after)), None):
+        if there := next((each for each in cited if is_standing(each, turns, after, own)), None):
             found[there] = None
     return list(found)
 
 
-def is_standing(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
-    """Whether a quote stands in the turn it names, or in what our own lines say of it."""
-    if any(is_in(citation.quote, text) for text in list_texts_at(citation.turn, turns, after)):
+def is_standing(
+    citation: Citation, turns: Sequence[Turn], after: Prompt | None, own: dict[int, list[str]] | None = None
+) -> bool:
+    """Whether a quote stands in the turn it names, or in what our own lines say of it; `own` keeps those lines."""
+    number = citation.turn
+    if any(is_in(citation.quote, text) for text in list_texts_at(number, turns, after)):
         return True
-    if not 1 <= citation.turn <= len(turns):
+    if not 1 <= number <= len(turns):
         return False
-    return any(is_in(citation.quote, line) for line in list_own_lines(turns[citation.turn - 1], citation.turn))
+    own = {} if own is None else own
+    if number not in own:
+        own[number] = list_own_lines(turns[number - 1], number)
+    return any(is_in(citation.quote, line) for line in own[number])
 
 
 def list_texts_at(number: int, turns: Sequence[Turn], after: Prompt | None) -> Iterator[str]:

@@ -38,7 +38,7 @@ SHOWN, LESS, LEAST = (1_500, 500), (400, 100), (160, 0)
 HEADS = (160, 60, 30, 8)
 MOST_PROMPT_FILES, LONGEST_NAME = 6, 60
 MOST_TITLES, LONGEST_TITLE, LONGEST_CLOSING = 4, 100, 160
-NOTICE = "- shortened to fit"
+EVERYTHING = 1 << 60
 QUOTED = PREFIX.rstrip()
 
 
@@ -91,12 +91,13 @@ def render_session(turns: Sequence[Turn], after: Prompt | None, tokens: int) -> 
     """
     what = format_count(len(turns), "turn", "turns")
     request = RenderRequest(turns, after, tokens, find_room(what, tokens), find_names(turns))
-    lines = fit_session(request)
+    lines = fit_session(replace(request, room=EVERYTHING))
     shown = drop_repeats(lines)
-    saved = weigh_lines(lines) - weigh_lines(shown)
-    if saved and lines[0].startswith(NOTICE):  # what is told once leaves room for what was left out
-        fuller = drop_repeats(fit_session(replace(request, room=request.room + saved)))
-        shown = fuller if weigh_lines(fuller) <= request.room else shown
+    if weigh_lines(shown) > request.room:  # what is told once leaves room for what would be left out
+        saved = weigh_lines(lines) - weigh_lines(shown)
+        shown = drop_repeats(fit_session(replace(request, room=request.room + saved)))
+    if weigh_lines(shown) > request.room:
+        shown = drop_repeats(fit_session(request))
     return render_frame(what, shown)
 
 
