@@ -308,6 +308,43 @@ def test_small_talk_has_no_intent(text: str) -> None:
     assert (found.intent, found.grade, found.checks, found.reasons) == (None, None, {}, ())
 
 
+@each_row(
+    ("text", "intent"),
+    [
+        ("read docs/plan.md and then implement step 2", "feature"),
+        ("take a look at till/sum.py, then refactor it into two modules", "refactor"),
+        ("look at the failing test and fix it", "bug_fix"),
+        ("先看一下README，然后修复登录的bug", "bug_fix"),
+        ("请阅读 docs/plan.md，然后实现第二步", "feature"),
+        ("READMEを読んで、ログインのバグを修正してください", "bug_fix"),
+        ("コードを確認して、テストを追加して", "feature"),
+        ("이슈를 확인하고 버그를 수정해주세요", "bug_fix"),
+        ("don't change anything, just review the diff", "review"),
+        ("do not fix it yet, explain why it fails", "question"),
+        ("without adding tests, rename the button", "small_change"),
+        ("review plan.md", "review"),
+        ("investigate why the import is slow", "investigation"),
+    ],
+)
+def test_the_last_step_of_a_request_is_what_is_wanted_and_denied_words_and_file_names_are_not(
+    text: str, intent: str
+) -> None:
+    assert intent_of(asked(text, "I see.")) == intent
+
+
+def test_a_template_says_by_its_name_what_is_wanted() -> None:
+    argument = "Feature: a drawer that opens by itself. Write the sums to the screen and support coins."
+    wrote = edit("specs/001-drawer/spec.md", added=80, removed=0, how="create")
+    assert intent_of(asked(f"/speckit.specify {argument}", wrote, "Done.", kind="command")) == "plan"
+
+
+def test_any_markdown_file_is_no_plan() -> None:
+    wrote = edit("docs/design/rules.md", "docs/plan-template.md", added=8, removed=3)
+    assert (
+        intent_of(asked("Update the rules of the plan: sums are rounded half up", wrote, "Updated.")) == "small_change"
+    )
+
+
 def test_nobody_asking_for_anything_is_no_goal() -> None:
     assert intent_of() is None
     assert intent_of(asked(None, "I am ready.")) is None

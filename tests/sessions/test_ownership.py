@@ -117,6 +117,12 @@ def test_only_what_was_typed_is_the_persons(text: str, typed: str) -> None:
     assert owned(text, "typed") == typed
 
 
+def test_a_prompt_that_was_handed_over_as_a_file_is_pasted() -> None:
+    text = "# Files mentioned by the user:\n\n## Round the sums half up: /tmp/pasted.txt\n\n## My request for Codex:\n"
+    assert owned(text, "pasted") == "\n## Round the sums half up: /tmp/pasted.txt\n\n"
+    assert "Round the sums" in parse_request(prompt(text)).text
+
+
 @each_row(
     ("text", "owner"),
     [

@@ -1,7 +1,7 @@
 """What a session was after: phrases of the person, what was done, how it was named, added up per intent."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from msgspec import Struct
@@ -50,7 +50,7 @@ NEGATION = re.compile(
 )
 NEXT_STEP = re.compile(
     r"(?:[,;，、]|\b(?:and|then|und|dann|et|puis|ensuite|y|luego|después|e|poi|depois|и|затем|потом))"
-    r"(?:\s+(?:then|please|dann|bitte|también|também|anche|aussi|also))?\s*\Z",
+    r"(?:\s+(?:then|just|only|please|dann|nur|bitte|también|solo|também|só|anche|aussi|juste|also|только))?\s*\Z",
     re.IGNORECASE,
 )
 LOOKING = ("question", "investigation", "review")
@@ -272,7 +272,7 @@ def weigh_phrases(
     at_first = find_lead(said, heard)
     for intent in INTENTS:
         mine = sorted(
-            (one for one, whose in heard if whose == intent),
+            drop_overlaps(one for one, whose in heard if whose == intent),
             key=lambda one: (not is_opening(said, one), one.sentence >= FIRST_SENTENCES, one.start),
         )
         if not mine or (is_later and intent == "question"):
@@ -286,6 +286,15 @@ def weigh_phrases(
         if intent in at_first:
             value += rules.first / len(at_first)
         yield IntentEvidence("asked_for", n, mine[0].phrase, {intent: value * share})
+
+
+def drop_overlaps(heard: Iterable[speech.HeardPhrase]) -> Iterator[speech.HeardPhrase]:
+    """Phrases that share no word with one before them: "take a look at" asks once."""
+    end = 0
+    for one in sorted(heard, key=lambda one: one.start):
+        if one.start >= end:
+            yield one
+            end = one.start + len(one.phrase)
 
 
 def find_lead(said: speech.Utterance, heard: Sequence[tuple[speech.HeardPhrase, Intent]]) -> list[Intent]:
@@ -312,7 +321,7 @@ def is_next_step(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
 
 def is_opening(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
     """Whether a phrase stands where requests stand: at the beginning, or anywhere where verbs come last."""
-    return said.is_unspaced or heard.word <= OPENING
+    return said.is_unspaced or heard.word <= OPENING or is_next_step(said, heard)
 
 
 def from_replies(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
@@ -357,9 +366,8 @@ def was_asked_for(turns: Sequence[Turn]) -> bool:
     said = speech.parse_utterance(pick_headline(prompts[0])) if prompts else None
     if said is None or find_question(said):
         return False
-    return any(
-        heard.word == 0 and not heard.sentence for intent in CHANGES for heard in said.heard.get(f"asks.{intent}", ())
-    )
+    heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
+    return any(intent in CHANGES for intent in find_lead(said, heard))
 
 
 def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str]:

@@ -117,7 +117,7 @@ CLIENT_MARK = re.compile(
     r"|\[Request interrupted by user[^\]\n]{0,40}\]"
 )
 SUMMARY = "This session is being continued from a previous conversation"
-IDE_CONTEXT = re.compile(r"\s*# (?:Context from my IDE|Files mentioned by the user)")
+IDE_CONTEXT = re.compile(r"\s*# (?:Context from my IDE|Files mentioned by the user)[^\n]*\n?")
 IDE_REQUEST = "## My request for Codex:"
 
 
@@ -126,9 +126,13 @@ def find_client_words(text: str) -> Iterator[Span]:
     if text.lstrip().startswith(SUMMARY):
         yield 0, len(text), "client"
         return
-    if IDE_CONTEXT.match(text) and (at := text.find(IDE_REQUEST)) >= 0:
-        yield 0, at + len(IDE_REQUEST), "client"
-        text = " " * (at + len(IDE_REQUEST)) + text[at + len(IDE_REQUEST) :]
+    if (context := IDE_CONTEXT.match(text)) and (at := text.find(IDE_REQUEST)) >= 0:
+        request = at + len(IDE_REQUEST)
+        if not text[request:].strip():  # a long prompt is handed over as a file, with its beginning for a name
+            yield from ((0, context.end(), "client"), (context.end(), at, "pasted"), (at, len(text), "client"))
+            return
+        yield 0, request, "client"
+        text = " " * request + text[request:]
     yield from find_tagged(text)
 
 

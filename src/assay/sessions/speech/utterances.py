@@ -33,6 +33,12 @@ EDGES = f" \t\r\n{LEFT_OUT}"
 
 KANA = re.compile("[\u3040-\u30ff]")
 PAUSE = re.compile("[,;:，；：、]")
+PATH = re.compile(
+    r"(?<![\w/])(?:~|\.{1,2})?/?(?:[\w.-]{1,80}/){1,20}[\w.-]{0,80}\.[a-zA-Z]\w{0,5}\b"
+    r"|(?<![\w./])[\w-]{1,80}\.(?:mdx?|txt|rst|py|[jt]sx?|go|rs|java|kt|rb|php|[ch]pp|cs|swift|sh|sql|json|ya?ml|toml|html|css|vue)\b"
+)
+NAME = "x"
+"""Stands for the name of a file: "plan.md" plans nothing."""
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
 
 
@@ -177,7 +183,7 @@ def is_request(kind: str) -> bool:
 def parse_masked(text: str, left: str) -> Utterance:
     """Every phrase in what is left of a text."""
     own = left.replace(LEFT_OUT, "").strip()
-    folded, at = fold_text(left)
+    folded, at = fold_text(PATH.sub(lambda found: NAME + LEFT_OUT * (len(found[0]) - 1), left))
     spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
     words = [word for word, _, _ in spans]
     sizes = [measure_word(word) for word in words]
