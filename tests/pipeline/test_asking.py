@@ -115,6 +115,19 @@ def test_a_small_session_is_asked_about_and_a_greeting_is_not(place: Place):
     ]
 
 
+def test_nobody_is_asked_about_a_session_that_still_goes_on(place: Place):
+    talks(place.folder, 1)
+    with ModelServer(agreeable) as service:
+        [ended] = [one.ended_at for one in place.score(place.config(service), KEPT).sessions]
+        soon, later = ((datetime.fromisoformat(ended) + timedelta(minutes=minutes)).isoformat() for minutes in (5, 30))
+        first = place.score(place.config(service, as_of=soon))
+        assert "session" not in [one.job for one in service.calls]
+        second = place.score(place.config(service, as_of=later))
+    assert [one.judge_status for one in first.sessions] == ["in_progress"]
+    assert [(one.judge_status, one.judge) for one in second.sessions] == [("ok", "anthropic")]
+    assert [one.job for one in service.calls].count("session") == 1
+
+
 def test_what_was_answered_is_worth_it_also_where_all_else_is_judged_anew(place: Place):
     talks(place.folder, 2)
     with ModelServer(agreeable) as service:

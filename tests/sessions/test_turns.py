@@ -2,9 +2,21 @@
 
 import pytest
 
-from assay.sessions.turns import TurnBuilder
+from assay.sessions.turns import TurnBuilder, find_first_words
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
 from tests.make import answer, assistant, built, calling, failure, moment, stamped, turns, usage, user
+
+
+def test_a_stream_is_called_by_the_first_words_that_the_person_typed() -> None:
+    said = (
+        "Unknown skill: till",
+        "<system-reminder>be quick</system-reminder>",
+        "```\nx = 1\n```\nround the sums",
+        "no",
+    )
+    prompts = [Prompt(at="", text=text, key=n) for n, text in enumerate(said)]
+    assert find_first_words(prompts) == "round the sums"
+    assert find_first_words([None, Prompt(at="", text="/till-review", key=1, kind="command")]) == "/till-review"
 
 
 def folded(*events: Event) -> tuple[Turn, ...]:

@@ -41,10 +41,11 @@ from assay.pipeline.privacy import (
     redact_stream,
 )
 from assay.sessions.boundaries import cut_segments, hash_turn
+from assay.sessions.progress import is_fresh
 from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
 from assay.types import Gap, Prompt, Segment, Stream, Turn
 
-VERSION = 5
+VERSION = 6
 """Raised when streams are cut, or what is judged put together, in another way."""
 
 OFFLINE = "offline"
@@ -78,6 +79,8 @@ class RunTerms(Struct, frozen=True, kw_only=True):
     """Version of all that decides what is judged of given turns."""
     cutting_version: str
     """Version of all that decides where a stream is cut, and of `judging`."""
+    now: datetime | None = None
+    """When the report is made: nobody is asked about what still goes on."""
 
     def versions(self) -> dict[str, str]:
         return self.model.versions() if self.model else find_judge(self.judge).versions()
@@ -93,6 +96,7 @@ def build_terms(config: Config, splits: frozenset[str], now: datetime, asks: Jud
     )
     cutting = hash_values(judging, config.boundaries.commit)
     return RunTerms(
+        now=now,
         judge=name,
         model=asks,
         privacy=rules,
@@ -248,7 +252,11 @@ def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -
     if hashed in task.known:
         return kept
     owner = find_segment_owner(judge.read, segment)
-    found, is_settled = yield from judge.judge_session(segment.id, turns, after, owner)
+    is_open = after is None and task.terms.now is not None and is_fresh(segment, task.terms.now)
+    if judge.by_model and is_open and not owner.withheld:  # it will be asked about once it is over
+        found, is_settled = replace(judge.judge_offline(turns, after, "")[0], tenant=owner.tenant), False
+    else:
+        found, is_settled = yield from judge.judge_session(segment.id, turns, after, owner)
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
 
 

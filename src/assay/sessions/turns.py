@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.sessions import shell
+from assay.sessions import shell, speech
 from assay.sessions.text import clip_text, take_beginning
 from assay.types import About, Call, CallKind, Event, Mark, Part, Prompt, Reply, Result, Spend, Turn
 from assay.types.value import is_folder_sign, merge_signs
@@ -285,9 +285,14 @@ class TurnBuilder:
 
 
 def find_first_words(prompts: Iterable[Prompt | None]) -> str:
-    """What the first prompt begins with, on one line."""
-    first = next((prompt for prompt in prompts if prompt), None)
-    return take_beginning(" ".join(take_beginning(first.text, 400).split()), 100).rstrip() if first else ""
+    """What the first prompt begins with in the person's own words, on one line; of a template alone its own."""
+    for prompt in filter(None, prompts):
+        pieces = [piece for piece in speech.split_prompt(prompt) if piece.owner != "client"]
+        typed = "".join(piece.text for piece in pieces if piece.owner == "typed")
+        said = typed if any(map(str.isalnum, typed)) else "".join(piece.text for piece in pieces)
+        if any(map(str.isalnum, said)):
+            return take_beginning(" ".join(take_beginning(said, 400).split()), 100).strip()
+    return ""
 
 
 def end_call(call: Call, result: Result) -> Call:

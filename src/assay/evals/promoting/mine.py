@@ -164,6 +164,7 @@ def check_minable(session: Session, *, has_fix: bool) -> None:
         WORDLESS: session.judge_status == "opted_out",
         "it landed; a task is made of one that did not, or of one whose --fix you name": session.crushed is True
         and not has_fix,
+        "it is still going on": session.judge_status == "in_progress",
         "it has no goal that could be checked": session.judge_status in ("no_goal", "trivial"),
     }
     for why, holds in wrong.items():
