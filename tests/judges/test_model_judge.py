@@ -24,7 +24,7 @@ from assay.judges.model.prompt_files import find_example
 from assay.judges.model.verdicts import SIGNALLED, TALKS
 from assay.llm import Answers, Question, QuestionResult, Trouble, hold_dialogue
 from assay.sessions.redaction import Redactor
-from assay.types import Call, Failure, Intent, Mark, OutcomeJudgement, Part, Prompt, RubricJudgement, Stream, Turn
+from assay.types import Call, Failure, Intent, Mark, OutcomeJudgement, Part, Prompt, RubricJudgement, Run, Stream, Turn
 from tests.judges.make_turns import (
     INTENTS,
     QUICK,
@@ -193,7 +193,8 @@ def test_what_a_task_says_of_a_session_are_numbers_and_words_of_ours(
 
 OUR_WORDS = """
 turns prompts tool calls of them failed; the conversation goes on: what the person said next, on another goal, is turn
-the conversation ends here; no file was changed, no command had side effects; files edited of code; documents;
+the conversation ends here; no file was written; commands that removed files, no command had side effects;
+files edited of code; documents;
 commands that wrote code; last change of code: turn; no code was changed; checks: no test, linter, type check or build
 was run test lint types build runs failed the last passed ended in an unknown way after before the last change run
 again: what failed in turn ended well in turn, after the last change; handed in: nothing commit commits push pushes
@@ -242,7 +243,22 @@ def test_naming_files_is_no_change_of_code(call: Any) -> None:
     told = task_of(session(asked("Fix it", edit("till/sum.py"), "Fixed."), asked("and then?", call, "Done.")))
     assert "- last change of code: turn 1" in told
     assert "commands that wrote code: 0" in told
-    assert "- no file was changed" in task_of(session(asked("Do it", call, "Done.")))
+    assert "- no file was written" in task_of(session(asked("Do it", call, "Done.")))
+
+
+def test_what_is_removed_or_formatted_behind_a_check_does_not_make_it_old() -> None:
+    removed = writing("rm -rf out", "out")
+    formatted = replace(
+        writing("gofmt -w a.go", "a.go"), runs=(Run(program="gofmt", purpose="format", mutates=True, paths=("a.go",)),)
+    )
+    told = task_of(session(asked("Do it", edit("a.py"), checked(), removed, formatted, "Done.")))
+    assert "the last passed in turn 1, after the last change" in told
+    assert "- commands that removed files: 1" in told
+
+
+def test_a_command_that_writes_and_then_checks_is_checked() -> None:
+    both = replace(checked(), runs=(*writing("cat > a.py", "a.py").runs, *checked().runs))
+    assert "the last passed in turn 1, after the last change" in task_of(session(asked("Do it", both, "Done.")))
 
 
 def test_a_command_that_writes_into_a_file_is_a_change_of_code() -> None:

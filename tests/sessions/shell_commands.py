@@ -215,6 +215,8 @@ BASH = [
     ("npm test", "npm:test"),
     ("npm run test:unit -- --watch=false", "npm:test"),
     ("npm run test:status", "npm"),
+    ("npx playwright test --list", "playwright"),
+    ("./scripts/watch-tests.sh --once", "watch-tests.sh"),
     ("bash scripts/test-status.sh", "test-status.sh"),
     ("make tests-list", "make"),
     ("npm --prefix web test", "npm:test"),

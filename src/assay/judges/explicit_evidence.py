@@ -29,9 +29,9 @@ LOOKED_AT, EARLY = 600, 4
 
 
 PREPARING = frozenset(
-    "git gh hub mkdir rmdir touch chmod chown ln curl wget tar unzip gunzip ssh scp rsync docker".split()
+    "git gh hub rm mkdir rmdir touch chmod chown ln curl wget tar unzip gunzip ssh scp rsync docker".split()
 )
-"""Programs that name files without changing what stands in them."""
+"""Programs that name files without writing into them."""
 PIPED = re.compile(r"\s(?:\d?>(?:&\s*)?\s*\S+|\|\s.*)\Z", re.DOTALL)
 MOVED = re.compile(r"\Acd\s+\S+\s*(?:&&|;)\s*")
 ADDRESS = re.compile(r"https?://[^\s'\"?#]+")
@@ -72,7 +72,8 @@ def is_code_change(call: Call) -> bool:
     """Whether it changed what stands in a file that is no document: `git add`, `mkdir` or a download do not."""
     paths = [edit.path for edit in list_made_edits(call)]
     if is_mutating(call):
-        paths += [path for run in call.runs if run.program not in PREPARING for path in run.paths]
+        runs = [run for run in call.runs if run.program not in PREPARING and run.purpose != "format"]
+        paths += [path for run in runs for path in run.paths]
     return any(not DOCUMENT.search(path) for path in paths)
 
 
@@ -85,7 +86,7 @@ def list_reruns(calls: Sequence[tuple[int, Call]], changed_at: int) -> Iterator[
         name = name_command(call)
         if place < changed_at and is_wrong(call):
             failed[name] = number
-        elif place > changed_at and name in failed:
+        elif place >= changed_at and name in failed:
             if is_wrong(call):
                 del failed[name]
             else:
@@ -194,7 +195,7 @@ def list_passing_checks(record: SessionRecord) -> list[CheckRun]:
     timeline = record.timeline
     latest: dict[str, CheckRun] = {}
     for place, check in zip(timeline.checked_at, timeline.checks, strict=True):
-        if check.passed is not None and place > record.changed_at:
+        if check.passed is not None and place >= record.changed_at:  # one call may write and check
             latest[check.purpose] = check
     is_broken = any(not check.passed and purpose != "lint" for purpose, check in latest.items())
     has_worked = any(reading.is_mutating for reading in timeline.readings)

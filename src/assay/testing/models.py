@@ -3,7 +3,7 @@
     with ModelServer(lambda job, text: {"status": "completed"}) as service:
         settings = Model(url=service.url)            # for anthropic and claude-cli; `service.url + "/v1"` for openai
 
-Both are given `reply(job, text)`: `job` is the judge that asks (topic, language, rubric, outcome, or the name of a
+Both are given `reply(job, text)`: `job` is what is asked for (topic, session, quality, or the name of a
 schema of your own), `text` what it shows. A dict is the answer in whatever way the schema was asked for, a string is
 said as it is. `reply_in_turn(a, b)` gives one after the other, the last for ever. `ErrorStatus`, `EarlyStop`,
 `RawBody`, `BrokenReply`, `DribbledReply` and `SlowReply` are what can go wrong on the way to a service.

@@ -64,12 +64,16 @@ def describe_changes(record: SessionRecord) -> Iterator[str]:
     files = {edit.path for call in calls for edit in list_made_edits(call)}
     documents = sum(bool(DOCUMENT.search(path)) for path in files)
     by_command = sum(is_code_change(call) and not list_made_edits(call) for call in calls)
+    removing = sum(is_mutating(call) and any(run.program == "rm" for run in call.runs) for call in calls)
     if not files and not by_command:
-        yield "no file was changed" + ("" if any(map(is_mutating, calls)) else ", no command had side effects")
-        return
-    code = len(files) - documents
-    yield f"files edited: {code} of code; documents: {documents}; commands that wrote code: {by_command}"
-    yield f"last change of code: turn {record.changed}" if record.changed else "no code was changed"
+        yield "no file was written" + ("" if any(map(is_mutating, calls)) else ", no command had side effects")
+    else:
+        code = len(files) - documents
+        yield f"files edited: {code} of code; documents: {documents}; commands that wrote code: {by_command}"
+    if removing:
+        yield f"commands that removed files: {removing}"
+    if files or by_command:
+        yield f"last change of code: turn {record.changed}" if record.changed else "no code was changed"
 
 
 def describe_checks(record: SessionRecord) -> Iterator[str]:
@@ -83,7 +87,7 @@ def describe_checks(record: SessionRecord) -> Iterator[str]:
         place, last = some[-1]
         failed = sum(check.passed is False for _, check in some)
         ended = {True: "passed", False: "failed", None: "ended in an unknown way"}[last.passed]
-        when = f", {'after' if place > record.changed_at else 'before'} the last change" if record.changed else ""
+        when = f", {'after' if place >= record.changed_at else 'before'} the last change" if record.changed else ""
         yield f"{purpose}: {len(some)} runs, {failed} failed; the last {ended} in turn {last.turn}{when}"
 
 
