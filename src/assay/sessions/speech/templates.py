@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from assay.types import Prompt
 
@@ -79,6 +80,7 @@ def leave_arguments(text: str) -> Iterator[tuple[int, int]]:
     yield at, len(text)
 
 
+@lru_cache(4096)
 def name_template(prompt: Prompt) -> str:
     """What the template in a prompt is called; nothing where there is none, or it has no name."""
     text = prompt.text

@@ -118,7 +118,6 @@ def mask_pasted(text: str) -> str:
     return mask_pieces(split_pasted(text[:ENDS]), OWN)
 
 
-@lru_cache(4096)
 def mask_pieces(pieces: tuple[Piece, ...], owners: frozenset[Owner]) -> str:
     """The pieces of some owners, all else left out, in its place; addresses too."""
     parts: list[str] = []
@@ -146,11 +145,13 @@ def fold_text(text: str) -> tuple[str, Sequence[int]]:
     return folded, [n for n, character in enumerate(text) for _ in character.casefold()]
 
 
+@lru_cache(4096)
 def parse_utterance(text: str) -> Utterance:
     """Every phrase in the own words of a text that is no prompt."""
     return parse_masked(text, mask_pasted(text))
 
 
+@lru_cache(4096)
 def parse_own_words(prompt: Prompt | None) -> Utterance:
     """Every phrase in what a person typed: nothing that was pasted, or that a template or the client wrote."""
     if prompt is None:
@@ -158,11 +159,15 @@ def parse_own_words(prompt: Prompt | None) -> Utterance:
     return parse_masked(prompt.text, mask_pieces(split_prompt(prompt), OWN))
 
 
+@lru_cache(4096)
 def parse_request(prompt: Prompt | None) -> Utterance:
     """Every phrase in what a prompt asks for: the person's words, else a template's, else what was pasted."""
     if prompt is None:
         return parse_masked("", "")
-    return parse_masked(prompt.text, mask_pieces(split_prompt(prompt), pick_askers(prompt)))
+    askers = pick_askers(prompt)
+    if askers == OWN:
+        return parse_own_words(prompt)
+    return parse_masked(prompt.text, mask_pieces(split_prompt(prompt), askers))
 
 
 def pick_askers(prompt: Prompt) -> frozenset[Owner]:
@@ -179,7 +184,6 @@ def is_request(kind: str) -> bool:
     return kind.startswith("asks.") or kind in ("chores", "agrees", "accepts", "complains")
 
 
-@lru_cache(4096)
 def parse_masked(text: str, left: str) -> Utterance:
     """Every phrase in what is left of a text."""
     own = left.replace(LEFT_OUT, "").strip()
