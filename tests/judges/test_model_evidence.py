@@ -153,6 +153,13 @@ def test_an_accepted_plan_is_the_person_speaking() -> None:
     assert not shown(refused, "plan", "person")
 
 
+def test_a_go_ahead_that_opens_the_next_goal_accepts_a_plan_and_nothing_else() -> None:
+    turns, after = session(asked("Plan the export", "1. Write it")), said_next("Go ahead with it")
+    assert shown(turns, "plan", "person", (2, "Go ahead"), after=after)
+    assert not shown(turns, "plan", "person", (2, "Now"), after=said_next("Now the docs"))
+    assert not shown(session(FIX), "bug_fix", "person", (2, "Go ahead"), after=after)
+
+
 PASSED, FAILED = checked(), checked("failed")
 LINTED = shell("ruff check", "lint", "passed", output="All checks passed!")
 CHECKS: dict[str, tuple[tuple[Any, ...], bool]] = {

@@ -129,7 +129,7 @@ ModelUrl = Annotated[
 ]
 Votes = Annotated[
     int | None,
-    typer.Option("--votes", metavar="N", help="Ask for each outcome N times; most votes decide."),
+    typer.Option("--votes", metavar="N", help="Ask about each session N times; most votes decide."),
     Setting("model_votes"),
 ]
 MaxCost = Annotated[

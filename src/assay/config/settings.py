@@ -51,7 +51,7 @@ class Model(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tokens: Annotated[int, Meta(ge=500, le=1_000_000, description="a number of tokens, 500 to 1000000")] = 24_000
     """How much of a session a judge is shown."""
     votes: Annotated[int, Meta(ge=1, le=15, description="a number of votes, 1 to 15")] = 1
-    """How often the outcome is asked for; most votes decide."""
+    """How often each session is asked about; most votes decide."""
     at_once: Annotated[int, Meta(ge=1, le=64, description="a number of calls at once, 1 to 64")] = 4
     timeout_s: Annotated[float, Meta(gt=0, le=3_600, description="seconds above 0 and up to 3600")] = 120.0
     """For one call."""

@@ -125,7 +125,7 @@ def confirm_ground(record: SessionRecord, intent: Intent, basis: Basis, cited: S
         }[basis](record, cited)
     ]
     if basis == "person" and intent == "plan":
-        found += find_plan_ground(record)
+        found += [*find_plan_ground(record), *find_go_ahead(record, cited)]
     complaints = [reading.number for reading in record.timeline.readings if reading.is_complaint]
     return [one for one in found if not any(number > one.turn for number in complaints)]
 
@@ -136,9 +136,7 @@ def find_person_ground(record: SessionRecord, cited: Sequence[Citation]) -> Iter
     opening = asked[0] if asked else 0
     for one in cited:
         if record.after and one.turn >= len(record.turns) and is_in(one.quote, record.after.text):
-            if is_satisfied(
-                record, len(record.turns) + 1
-            ):  # it opens another goal, and mostly says nothing of this one
+            if is_satisfied(record, len(record.turns) + 1):  # it mostly says nothing of this goal
                 yield one
         elif max(opening, record.changed) < one.turn <= len(record.turns):
             reading = record.timeline.readings[one.turn - 1]
@@ -155,6 +153,12 @@ def find_plan_ground(record: SessionRecord) -> Iterator[Citation]:
         )
 
 
+def find_go_ahead(record: SessionRecord, cited: Sequence[Citation]) -> Iterator[Citation]:
+    """What was said next, where it begins by telling to go ahead: a plan is accepted by that."""
+    if record.after and is_opened_by(record.after, "agrees"):
+        yield from (one for one in cited if one.turn >= len(record.turns) and is_in(one.quote, record.after.text))
+
+
 def is_accepted_plan(call: Call) -> bool:
     return call.kind == "plan" and call.status == "ok" and call.name != BEGINS_PLANNING
 
@@ -169,14 +173,14 @@ def is_plainly_shown(record: SessionRecord, intent: Intent, basis: Basis, shown:
 def is_satisfied(record: SessionRecord, number: int) -> bool:
     """Whether the person accepts in this turn what was done before it."""
     if number > len(record.turns):
-        return record.after is not None and is_praise(record.after)
+        return record.after is not None and is_opened_by(record.after, "accepts")
     reading = record.timeline.readings[number - 1]
     return reading.is_acceptance or reading.is_chore
 
 
-def is_praise(after: Prompt) -> bool:
-    """Whether what was said next begins with being content."""
-    heard = speech.parse_utterance(after.text[:LOOKED_AT]).heard.get("accepts", ())
+def is_opened_by(after: Prompt, meaning: str) -> bool:
+    """Whether what was said next begins with words of this meaning."""
+    heard = speech.parse_utterance(after.text[:LOOKED_AT]).heard.get(meaning, ())
     return any(one.word <= EARLY for one in heard)
 
 
