@@ -376,6 +376,7 @@ def test_greetings_roles_and_client_messages_have_no_goal(text: str) -> None:
     [
         "hello, can you fix the sum?", "You are a senior engineer. Review this diff.", "round the sums",
         "You are my accountant: what is VAT?", "hi, the till is broken", "[Image #1] fix the layout",
+        "https://github.com/ada/till/issues/12",
     ],
 )  # fmt: skip
 def test_a_greeting_or_role_before_a_request_takes_nothing_from_it(text: str) -> None:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from assay.judges.offline.topic import QUESTION, find_content_words
+from assay.judges.offline.topic import QUESTION, REFERENCE, find_content_words
 from assay.judges.timeline import DOCUMENT
 from assay.resources import load_table
 from assay.sessions import speech
@@ -157,6 +157,8 @@ def has_words(prompt: Prompt) -> bool:
 def is_small_talk(prompt: Prompt) -> bool:
     """Whether a prompt only greets, answers or agrees."""
     if prompt.kind != "typed" or prompt.images or speech.name_template(prompt):
+        return False
+    if REFERENCE.search(join_pieces(prompt, "typed")):  # an address alone asks to look at it
         return False
     said = speech.parse_request(prompt)
     if is_greeting(said):
