@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from rich.console import Console
 
+from benchmarks.card import print_card
 from benchmarks.findings import Findings, findings
 from benchmarks.fit import read_gaps, read_goals
 from benchmarks.labelled import match, transcripts
@@ -94,6 +95,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--as-labelled", action="store_true", help="cut where the labels say: measures the judges alone"
     )
+    parser.add_argument("--card", action="store_true", help="print `scores/card.toml`, what `assay judges` tells")
     parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
     return parser.parse_args()
 
@@ -103,6 +105,9 @@ def main() -> None:
     found = measured(args.gold, args.corpus, args.score, args.as_labelled)
     if args.json:
         print(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        return
+    if args.card:
+        print_card(found)
         return
     console = Console(highlight=False)
     if not console.is_terminal:

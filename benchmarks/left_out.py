@@ -15,7 +15,7 @@ from assay.judges.offline.outcome import load_weights
 from assay.scores.prediction import Spread, predict_share
 from assay.sessions.endings import BROKEN_ENDINGS
 from benchmarks import agreement
-from benchmarks.agreement import Case, Counts, Verdicts
+from benchmarks.agreement import Band, Case, Counts, Verdicts
 from benchmarks.fit import (
     LabelledGap,
     LabelledGoal,
@@ -75,6 +75,8 @@ class LeftOut:
     coarse_intent: float | None
     coarse_interval: Interval | None
     boundary_f1: dict[str, tuple[float | None, Interval | None]]
+    reliability: list[Band]
+    """Of the chances by the others' fits."""
     coverage: list[Coverage]
     spread: Spread
     """Fitted on all of them: what `scores/prediction.toml` holds."""
@@ -111,6 +113,12 @@ def measure_left_out(
             "assay, threshold of the others, topics alone": measure_threshold(gaps),
             "never split": measure_boundaries(streams, lambda _: frozenset()),
         },
+        reliability=agreement.reliability(
+            [
+                Case(bool(goal.is_complete), said=bool(refitted[id(goal)][0]), rank=refitted[id(goal)][1])
+                for goal in known
+            ]
+        ),
         coverage=cover(known),
         spread=measure_spread(known),
     )

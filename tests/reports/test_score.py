@@ -29,7 +29,7 @@ def lines(text: str) -> list[str]:
 
 def test_the_headline_has_number_letter_interval_counts_and_judge():
     found = report_of(some_sessions())
-    first, scale, truth, letter, judge = lines(seen(found, 200))[:5]
+    first, scale, truth, letter, better, judge = lines(seen(found, 200))[:6]
     assert (known := found.score.predicted)
     assert first == "PRISM Score 43 · 3 of 7 counted sessions crushed"
     assert [scale.find("━") - 2, scale.rfind("━") - 2, scale.find("●") - 2] == [
@@ -39,8 +39,10 @@ def test_the_headline_has_number_letter_interval_counts_and_judge():
         f"The true share lies between {round(known.low)} and {round(known.high)}, likeliest {round(known.value)}: "
         f"so far off was this judge on {known.repositories} repositories of other people ({known.goals} goals)."
     )
-    assert letter == f"No letter: {found.no_grade}; `assay audit 40` measures it by your own word."
-    assert judge == "judged by the offline judge, uncalibrated"
+    assert letter == f"No letter: {found.no_grade}."
+    assert better.startswith("Better: `assay audit 7`, your own word on a random sample; or `--judge claude-cli`")
+    assert judge.startswith("judged by the offline judge, which tells landed from not in ")
+    assert judge.endswith("(`assay judges`)")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_nothing_that_counts_is_no_score_and_never_zero(sessions: list[Session],
 
 
 def test_the_waterfall_says_what_is_left_and_why_the_rest_is_not():
-    drawn = lines(seen(report_of(some_sessions(), streams=4), 200))[6:12]
+    drawn = lines(seen(report_of(some_sessions(), streams=4), 200))[7:13]
     assert [line.split("█")[0].split() for line in drawn] == [
         ["sessions", "10"], ["of", "substance", "9"], ["with", "a", "goal", "8"], ["judged", "7"], ["completed", "4"],
         ["crushed", "3"],
@@ -120,7 +122,8 @@ def test_the_number_never_contradicts_its_letter():
 def test_a_judge_that_was_never_measured_has_no_letter_and_says_so():
     found = lines(seen(report_of([session_of(judge="coin"), missed(judge="coin")]), 200))
     assert found[2] == "95 % interval 9–91, of chance alone: it knows nothing of the judge's errors."
-    assert found[3].startswith("No letter: how far this judge is from the truth was never measured; `assay audit 40`")
+    assert found[3] == "No letter: how far this judge is from the truth was never measured."
+    assert found[4] == "judged by the coin judge, never measured against labels"
 
 
 def test_slices_are_raw_and_say_so():
@@ -185,4 +188,6 @@ def test_what_a_reader_should_know_is_noted():
 def test_what_is_not_known_is_left_out():
     shown = seen(report_of([session_of(facts={"cost_usd": None, "active_s": None}, grade=None)]))
     assert "1 session unpriced" in shown
-    assert not [word for word in ("None", "USD", "prompts graded", "work to crush") if word in shown]
+    assert not [
+        word for word in ("None", "USD 0.00", "a crushed session", "prompts graded", "work to crush") if word in shown
+    ]

@@ -26,6 +26,7 @@ COMMANDS = {
     "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
     "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",
     "audit": "Look at sessions drawn at random and say which landed: the score is corrected by your word.",
+    "judges": "Show how good each judge is: measured on other people's labelled sessions, and by your own audit.",
     "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
     "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
     "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",

@@ -33,6 +33,7 @@ from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
 from assay.pipeline.verdicts import mark_session, place_verdicts
+from assay.scores.card import load_measurement
 from assay.scores.prism import has_crushed
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
@@ -282,7 +283,9 @@ class ScoringRun:
         if len(names) == 1 and backend not in names:
             (backend, versions), *_ = names.items()
         if client is None:
-            return JudgeInfo(backend=backend, versions=versions, fallback=why)
+            return JudgeInfo(
+                backend=backend, versions=versions, fallback=why, calibrated=load_measurement(backend) is not None
+            )
         spent = client.spent
         return JudgeInfo(
             backend=backend,

@@ -18,6 +18,7 @@ from assay.reports.format import (
 from assay.reports.rework import list_rework_notes
 from assay.scores.audit import LEAST, AuditTally
 from assay.scores.breakdown import Slice, Window
+from assay.scores.card import find_figure, load_measurement
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
 from assay.scores.prediction import Predicted
@@ -68,6 +69,12 @@ SAID = {
     "unclear": "you: no telling",
 }
 """A person's word, as it is told to them."""
+
+LANDED, BELIEVE = "landed or not", "believe the agent"
+"""A figure of the judge card, and the rule beside it."""
+AUDIT = 40
+MODEL_USD = 0.012
+"""What a model's answers on one session take: median over the shared corpus, at Haiku 4.5's list price."""
 
 
 def explain_outcome(session: Session) -> str:
@@ -136,8 +143,9 @@ def describe_truth(found: Report) -> list[str]:
     elif audit and audit.missing:
         said.append(describe_missing(audit))
     if found.no_grade and score.counted:
-        more = "" if audit else "; `assay audit 40` measures it by your own word"
-        said.append(f"no letter: {found.no_grade}{more}")
+        said.append(f"no letter: {found.no_grade}")
+    if better := describe_better(found):
+        said.append(better)
     return said
 
 
@@ -176,8 +184,7 @@ def format_judge_share(one: JudgeShare) -> str:
 def describe_judge(found: Report) -> str:
     """Who judged, where words went, and what that took."""
     judge = found.judge
-    state = "calibrated" if judge.calibrated else "uncalibrated"
-    said = f"judged by the {format_line(judge.backend, 40)} judge, {state}"
+    said = f"judged by the {format_line(judge.backend, 40)} judge, {describe_quality(judge.backend)}"
     if judge.fallback and all(one.judge == "offline" for one in found.by_judge):
         return f"{said}, instead of a model: {format_line(judge.fallback, 160)}"
     if judge.model is None or judge.spending is None:
@@ -189,6 +196,30 @@ def describe_judge(found: Report) -> str:
         f"{format_count(spent.calls, 'call')}, {cost}{kept}" if spent.calls or spent.cached else "nothing new was asked"
     )
     return f"{said}: {format_line(judge.model, 60)} at {format_line(judge.where or '', 80)} · {asked}"
+
+
+def describe_quality(judge: str) -> str:
+    """How good a judge is, in half a line."""
+    measured = load_measurement(judge)
+    figure = find_figure(measured, LANDED) if measured else None
+    if measured is None or figure is None:
+        return "never measured against labels"
+    beside = figure.baselines.get(BELIEVE)
+    against = "" if beside is None else f", {BELIEVE} in {format_percent(100 * beside)}"
+    on = f"on {measured.repositories} repositories that it had not seen"
+    return f"which tells landed from not in {format_percent(100 * figure.value)} of 100 {on}{against} (`assay judges`)"
+
+
+def describe_better(found: Report) -> str | None:
+    """What would be better here than this judge's word, with its price."""
+    count = found.score.counted
+    if found.score.corrected or not count or found.judge.backend != "offline" or found.judge.fallback:
+        return None
+    audit = f"`assay audit {min(AUDIT, count)}`, your own word on a random sample"
+    if not any(one.agent == "claude-code" for one in found.sessions):
+        return f"better: {audit}"
+    asked = f"`--judge claude-cli`, the service that saw these words already, {format_dollars(count * MODEL_USD)} or so"
+    return f"better: {audit}; or {asked}"
 
 
 # --- where sessions drop out --------------------------------------------------------------------

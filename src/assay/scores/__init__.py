@@ -3,6 +3,7 @@
 - `prism`: the score with its interval, its waterfall and what does not count;
 - `interval`: how sure a share is; `correction`: the score corrected by a person's audit (PPI++);
 - `prediction`: where the truth lies without one; `audit`: who is drawn, how far that is, and both of these for them;
+- `card`: how good a judge is, measured on other people's sessions and by the person's own audit;
 - `measures`: what stands beside it: pace, time, prompts, tokens and money;
 - `breakdown`: the same score by slice (project, model, intent …) and by window (the last 7 and 30 days);
 - `reasons`: why sessions did not crush, and what would have made them;

@@ -1,0 +1,74 @@
+"""`assay judges`: how good each judge is, measured on other people's sessions and by one's own audit."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from rich.console import Console
+
+from assay.cli.options import AsJson, Jobs, Paths, Project, Since, StorePath, Until, options, read_overrides
+from assay.cli.output import let_pipe_close, print_json
+from assay.cli.progress import open_transcripts
+from assay.cli.report import build_selection, score_transcripts
+from assay.cli.settings import load_last_config
+from assay.errors import BadInput
+from assay.pipeline.judgement import find_judge
+from assay.reports.json import encode_json
+from assay.reports.judges import render_cards
+from assay.scores.card import JudgeCard, build_card
+from assay.scores.report import SCHEMA_VERSION
+from assay.types import Row, Session
+
+EXAMPLE = "Example: `assay judges`; after `assay audit 40` it says how well the judge does on your own sessions."
+OFFLINE = "offline"
+
+
+class JudgesRequest(Struct, frozen=True, kw_only=True):
+    """What `assay judges` takes."""
+
+    paths: Paths = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+
+class JudgesView(Row, frozen=True, kw_only=True):
+    """`assay judges --json`."""
+
+    schema_version: int = SCHEMA_VERSION
+    judges: list[JudgeCard]
+
+
+@options(JudgesRequest)
+def command(request: JudgesRequest) -> None:
+    """Show how good each judge is: measured on other people's labelled sessions, and by your own audit."""
+    cards = list_cards(read_sessions(request))
+    if request.as_json:
+        print_json(encode_json(JudgesView(judges=cards)))
+        return
+    let_pipe_close()
+    Console(highlight=False).print(render_cards(cards))
+
+
+def read_sessions(request: JudgesRequest) -> Sequence[Session]:
+    """The sessions whose audits count; without transcripts there are none, which is no error."""
+    config = load_last_config(**read_overrides(request))
+    try:
+        with open_transcripts(request.paths, config, request.jobs) as transcripts:
+            selection = build_selection(request, config)
+            return score_transcripts(transcripts, config, selection, jobs=request.jobs).sessions
+    except BadInput:
+        if request.paths:
+            raise
+        return ()
+
+
+def list_cards(sessions: Sequence[Session]) -> list[JudgeCard]:
+    """A card for the offline judge, and for whoever else judged."""
+    versions = {OFFLINE: find_judge(OFFLINE).versions()}
+    for one in sessions:
+        if one.judge_versions:
+            versions.setdefault(one.judge, one.judge_versions)
+    return [build_card(judge, known, sessions) for judge, known in versions.items()]
