@@ -193,7 +193,7 @@ def test_what_a_task_says_of_a_session_are_numbers_and_words_of_ours(
 
 OUR_WORDS = """
 turns prompts tool calls of them failed; the conversation goes on: what the person said next, on another goal, is turn
-the conversation ends here; no file was written; commands that removed files, no command had side effects;
+the conversation ends here; no file was edited; commands that removed files, commands with side effects; nothing was changed;
 files edited of code; documents;
 commands that wrote code; last change of code: turn; no code was changed; checks: no test, linter, type check or build
 was run test lint types build runs failed the last passed ended in an unknown way after before the last change run
@@ -218,7 +218,7 @@ def test_the_facts_tell_checks_landings_and_signals_with_counts_and_turns() -> N
         "- the conversation goes on: what the person said next, on another goal, is turn 4",
         "- files edited: 2 of code; documents: 0; commands that wrote code: 0",
         "- last change of code: turn 3",
-        "- test: 2 runs, 1 failed; the last failed in turn 3, after the last change",
+        "- test runs: 2, failed: 1; the last failed in turn 3, after the last change",
         "- handed in: 1 commit, last in turn 2",
         "- failure signals: iteration loop in turn 3",
     ):
@@ -243,7 +243,7 @@ def test_naming_files_is_no_change_of_code(call: Any) -> None:
     told = task_of(session(asked("Fix it", edit("till/sum.py"), "Fixed."), asked("and then?", call, "Done.")))
     assert "- last change of code: turn 1" in told
     assert "commands that wrote code: 0" in told
-    assert "- no file was written" in task_of(session(asked("Do it", call, "Done.")))
+    assert "- no file was edited; commands with side effects: 1" in task_of(session(asked("Do it", call, "Done.")))
 
 
 def test_what_is_removed_or_formatted_behind_a_check_does_not_make_it_old() -> None:

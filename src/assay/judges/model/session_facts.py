@@ -65,8 +65,9 @@ def describe_changes(record: SessionRecord) -> Iterator[str]:
     documents = sum(bool(DOCUMENT.search(path)) for path in files)
     by_command = sum(is_code_change(call) and not list_made_edits(call) for call in calls)
     removing = sum(is_mutating(call) and any(run.program == "rm" for run in call.runs) for call in calls)
+    acting = sum(map(is_mutating, calls))
     if not files and not by_command:
-        yield "no file was written" + ("" if any(map(is_mutating, calls)) else ", no command had side effects")
+        yield f"no file was edited; commands with side effects: {acting}" if acting else "nothing was changed"
     else:
         code = len(files) - documents
         yield f"files edited: {code} of code; documents: {documents}; commands that wrote code: {by_command}"
@@ -88,7 +89,7 @@ def describe_checks(record: SessionRecord) -> Iterator[str]:
         failed = sum(check.passed is False for _, check in some)
         ended = {True: "passed", False: "failed", None: "ended in an unknown way"}[last.passed]
         when = f", {'after' if place >= record.changed_at else 'before'} the last change" if record.changed else ""
-        yield f"{purpose}: {len(some)} runs, {failed} failed; the last {ended} in turn {last.turn}{when}"
+        yield f"{purpose} runs: {len(some)}, failed: {failed}; the last {ended} in turn {last.turn}{when}"
 
 
 def describe_landing(record: SessionRecord) -> str:
