@@ -193,7 +193,8 @@ def test_what_a_task_says_of_a_session_are_numbers_and_words_of_ours(
 
 OUR_WORDS = """
 turns prompts tool calls of them failed; the conversation goes on: what the person said next, on another goal, is turn
-the conversation ends here; no file was edited; commands that removed files, commands with side effects; nothing was changed;
+the conversation ends here; no file was edited; commands that removed files, commands with side effects;
+nothing was changed;
 files edited of code; documents;
 commands that wrote code; last change of code: turn; no code was changed; checks: no test, linter, type check or build
 was run test lint types build runs failed the last passed ended in an unknown way after before the last change run
