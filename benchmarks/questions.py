@@ -1,8 +1,8 @@
 """Questions as files, answered by whoever reads them: `python -m benchmarks.questions write FILES… -o DIR`.
 
 Every question whose turn it is becomes a text in DIR, as a model would see it; an answer is a JSON object beside it,
-`NAME.answer.json`. Topics come first: run `write DIR` again and the sessions that the answers cut are there. `answer DIR`
-sends the answers through the real path and prints what `assay score --json` would; what can't be used is told. A name
+`NAME.answer.json`. Topics come first: run `write DIR` again, and the sessions they cut are there. `answer DIR` sends
+the answers through the real path and prints what `assay score --json` would; what can't be used is told. A name
 holds a hash of all words: write and answer with the same code.
 """
 

@@ -4,7 +4,7 @@ What is judged depends on nothing but the turns, the prompt that came next, and 
 hash of these, the input, tells whether it must be judged at all.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from typing import Any, TypeVar, cast
@@ -263,28 +263,7 @@ def has_quote(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -
 
 
 def has_quote_as_said(citation: Citation, turns: Sequence[Turn], after: Prompt | None) -> bool:
-    """Whether a quote stands in the turn it names; what was said next stands behind the last one."""
-    quote = squeeze_spaces(citation.quote).strip("… ")
-    if not quote or not 1 <= citation.turn <= len(turns) + (after is not None):
-        return False
-    said = list(list_texts(turns[citation.turn - 1])) if citation.turn <= len(turns) else []
-    if after and citation.turn >= len(turns):
-        said.append(after.text)
-    return any(quote in squeeze_spaces(text) for text in said)
-
-
-def list_texts(turn: Turn) -> Iterator[str]:
-    """All that was said in a turn, by people, agents and tools."""
-    if turn.prompt:
-        yield turn.prompt.text
-    for reply in turn.replies:
-        yield reply.text
-    for call in turn.calls:
-        yield from (call.command, call.output, call.target)
-    for mark in turn.marks:
-        yield mark.detail
-
-
-def squeeze_spaces(text: str) -> str:
-    """A text with every run of white space as one space."""
-    return " ".join(text.split())
+    """Whether a quote stands in the turn it names, cut in the middle of a word or not."""
+    quote = citations.squeeze_blanks(citation.quote).strip("… ")
+    said = citations.list_texts_at(citation.turn, turns, after)
+    return bool(quote) and any(quote in citations.squeeze_blanks(text) for text in said)
