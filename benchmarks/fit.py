@@ -74,7 +74,8 @@ def read_goals(lines: Sequence[dict[str, Any]], corpus: Path) -> list[LabelledGo
             label = labels[when(turns[0].prompt.at)] if turns[0].prompt else None
             if label is None or label["goal_complete"] is None:
                 continue
-            intent = judge_intent(turns)[0] or "question"
+            aimed = judge_intent(turns)
+            intent = aimed.intent if aimed else "question"
             failures = cast(Failures, establish_facts(turns)["failures"]).failure_signals
             record = OutcomeRecord(read_timeline(turns), intent, failures, after.prompt if after else None)
             found.append(

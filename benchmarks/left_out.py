@@ -224,7 +224,8 @@ def score_surest(rows: Sequence[Row]) -> float | None:
 
 def coarsen(goal: Goal) -> bool:
     """Whether read, plan or change was said rightly."""
-    said = COARSE.get((goal.session or {}).get("intent") or "none", "change")
+    session = goal.session or {}
+    said = session.get("aim") or COARSE.get(session.get("intent") or "none", "change")
     return goal.session is not None and said in {COARSE.get(name, "change") for name in goal.intents}
 
 

@@ -458,7 +458,18 @@ def test_what_is_quoted_stands_in_the_turn_it_is_quoted_from() -> None:
 @QUICK
 @given(any_turns())
 def test_any_turns_have_an_intent_of_the_eight_or_none_with_reasons_inside_the_session(turns: Any) -> None:
-    found, reasons = judge_intent(turns)
-    assert (found, reasons) == judge_intent(turns)
-    assert found in (*INTENTS, None)
-    assert all(1 <= reason.turn <= len(turns) and reason.weight for reason in reasons)
+    found = judge_intent(turns)
+    assert found == judge_intent(turns)
+    if found is None:
+        return
+    assert found.intent != found.second
+    assert {found.intent, found.second} <= set(INTENTS)
+    assert 1 / len(INTENTS) <= found.chance <= 1
+    assert all(1 <= reason.turn <= len(turns) and reason.weight for reason in found.reasons)
+
+
+def test_where_two_intents_look_alike_what_they_come_down_to_is_told() -> None:
+    found = judge_intent(session(asked("change the colour of the sum and fix the sum", edit("till/sum.py"), "Done.")))
+    assert found is not None
+    assert found.aim == "change"
+    assert {found.intent, found.second} <= {"small_change", "bug_fix", "feature", "refactor"}

@@ -352,9 +352,9 @@ def test_the_grade_and_the_checks_that_are_asked_are_ours(intent: Intent) -> Non
 
 def test_the_second_intent_is_told_where_it_is_another() -> None:
     found = rubric_of(session(FIX), second_intent="small_change")
-    assert [(one.kind, one.quote) for one in found.reasons] == [("second_intent", "small_change")]
-    assert rubric_of(session(FIX), second_intent="bug_fix").reasons == ()
-    assert rubric_of(session(FIX), second_intent="none").reasons == ()
+    assert (found.intent, found.second_intent, found.aim) == ("bug_fix", "small_change", "change")
+    assert rubric_of(session(FIX), second_intent="bug_fix").second_intent is None
+    assert rubric_of(session(FIX), second_intent="none").second_intent is None
 
 
 def test_long_names_are_shortened_and_made_plain() -> None:

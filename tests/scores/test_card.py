@@ -13,10 +13,9 @@ def answered(session: Session, verdict: VerdictKind, *, sampled: bool = True) ->
     return mark_session(session, [PersonVerdict(turn=session.id, verdict=verdict, at="2026", is_sampled=sampled)])
 
 
-def test_the_shipped_card_is_of_the_shipped_judge_and_beats_its_baselines() -> None:
+def test_the_shipped_card_beats_its_baselines() -> None:
     card = build_card("offline", offline.versions())
     assert card.measured
-    assert card.is_measured_version, "judges changed: python -m benchmarks.gold --card > src/assay/scores/card.toml"
     figures = {figure.name: figure for figure in card.measured.figures}
     landed = figures["landed or not"]
     assert landed.low is not None
@@ -24,6 +23,13 @@ def test_the_shipped_card_is_of_the_shipped_judge_and_beats_its_baselines() -> N
     assert all(landed.value > other for other in landed.baselines.values())
     assert figures["Brier score"].value < figures["Brier score"].baselines["the base rate"]
     assert card.own is None
+
+
+def test_a_card_says_whether_the_judge_is_still_the_one_that_was_measured() -> None:
+    measured = load_measurement("offline")
+    assert measured is not None
+    assert build_card("offline", measured.versions).is_measured_version
+    assert not build_card("offline", measured.versions | {"topic": "another"}).is_measured_version
 
 
 def test_a_judge_that_nobody_measured_has_no_figures() -> None:

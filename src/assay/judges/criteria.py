@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from assay.resources import hash_parts, load_table, read_resource
-from assay.types import EvidenceKind, Failure, Intent
+from assay.types import Aim, EvidenceKind, Failure, Intent
 
 Ground = Literal["person", "check", "rerun", "reply"]
 """What can show that a goal was completed."""
@@ -69,6 +69,11 @@ SHOWS = frozenset(
     {"accepted", "accepted_next", "check_passed", "ran_again", "concluded", "plan_accepted", "building_began"}
 )
 """Kinds of evidence that show a goal reached by themselves; a landing and the agent's praise are none of them."""
+AIMS: dict[Intent, Aim] = {
+    "question": "read", "investigation": "read", "review": "read", "plan": "plan", "small_change": "change",
+    "bug_fix": "change", "feature": "change", "refactor": "change",
+}  # fmt: skip
+"""What an intent comes down to."""
 LOWEST = "F"
 LONGEST_TITLE, LONGEST_SUMMARY = 60, 240
 

@@ -22,6 +22,7 @@ from assay.pipeline.scan_worker import ENCODE, list_prompt_times
 from assay.plugins import list_names, load_module
 from assay.scores.prism import is_crushed
 from assay.types import (
+    Aim,
     Citation,
     EvidenceKind,
     Fact,
@@ -127,6 +128,9 @@ class SessionJudgement(Row, frozen=True):
     """Why another judge than the one that was asked for had to do."""
     tenant: str | None = None
     """Whose words these were, by the folder as it was before redaction."""
+    aim: Aim | None = None
+    second_intent: Intent | None = None
+    intent_chance: float | None = None
 
 
 class JudgeTroubles:
@@ -199,6 +203,9 @@ def build_judgement(
         citations=list(outcome.citations),
         reasons=[*outcome.reasons],
         intent_reasons=[*rubric.reasons],
+        aim=rubric.aim,
+        second_intent=rubric.second_intent,
+        intent_chance=rubric.intent_chance,
         crushed=is_crushed(status, flat["substance"], outcome.goal_complete, flat["rework"]["state"]),
         title=rubric.title,
         summary=rubric.summary,

@@ -36,6 +36,9 @@ WORDLESS_FACTS: dict[str, object] = {"files": [], "lines_by_file": {}, "failure_
 NO_WORDS: dict[str, Any] = {
     "language": None,
     "intent": None,
+    "aim": None,
+    "second_intent": None,
+    "intent_chance": None,
     "ungraded_reason": None,
     "goal_complete": None,
     "confidence": None,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
-from assay.reports.format import MARKS, UNKNOWN, format_name, format_time, sanitize_text, shorten_paths
+from assay.reports.format import MARKS, UNKNOWN, format_time, sanitize_text, shorten_paths
 from assay.reports.rework import describe_curve, describe_losses
 from assay.reports.sessions import measure_session_ids
 from assay.reports.summary import (
@@ -15,6 +15,7 @@ from assay.reports.summary import (
     describe_windows,
     explain_no_score,
     explain_outcome,
+    format_intent,
     format_interval,
     format_rate,
     format_score,
@@ -128,7 +129,7 @@ def write_sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[
             escape_markdown(format_time(one.started_at, zone)),
             escape_markdown(one.id[:length]),
             escape_markdown(named[one.project]),
-            format_name(one.intent) if one.intent else UNKNOWN,
+            format_intent(one),
             str(one.facts.get("turns", UNKNOWN)),
             escape_markdown(one.grade or UNKNOWN),
             f"{MARKS[one.crushed][0]} {escape_markdown(explain_outcome(one))}",

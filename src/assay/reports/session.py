@@ -26,7 +26,7 @@ from assay.reports.format import (
 from assay.reports.rework import describe_rework, explain_rework
 from assay.reports.score import render_section
 from assay.reports.streams import render_turn_body, render_turn_head
-from assay.reports.summary import explain_outcome
+from assay.reports.summary import explain_outcome, format_intent, is_intent_unclear
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
 from assay.types import Boundary, Join, Session, Turn
@@ -160,6 +160,14 @@ def render_mark(one: Session) -> list[Text]:
         grown = f"it had {mark.turns} turns when you said so, and has {one.facts.get('turns')} now: look again"
         lines.append(Text(grown, "yellow"))
     return lines
+
+
+def describe_intent(one: Session) -> str:
+    """What it was after, the two likeliest intents where they are not told apart, and what speaks for it."""
+    told = format_intent(one)
+    if one.intent and one.second_intent and is_intent_unclear(one):
+        told += f": {format_name(one.intent)} or {format_name(one.second_intent)}"
+    return f"intent: {told}{format_intent_reasons(one)}"
 
 
 def format_intent_reasons(one: Session) -> str:

@@ -16,7 +16,7 @@ from assay.reports.format import (
     sanitize_text,
     shorten_paths,
 )
-from assay.reports.summary import explain_outcome
+from assay.reports.summary import explain_outcome, format_intent
 from assay.types import LedgerLine, Session, SessionMark
 
 WIDE, WIDER = 100, 120
@@ -50,7 +50,7 @@ def render_sessions(listed: Sequence[Session], zone: tzinfo, width: int, length:
             "began": Text(drop_year(when) if is_one_year else when),
             "session": Text(sanitize_text(one.id[:length]), "cyan"),
             "project": Text(format_line(named[one.project], 18)),
-            "intent": Text(format_name(one.intent) if one.intent else UNKNOWN),
+            "intent": Text(format_intent(one)),
             "turns": Text(str(one.facts.get("turns", UNKNOWN))),
             "grade": Text(format_line(one.grade or UNKNOWN, 5)),
         }

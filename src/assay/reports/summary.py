@@ -73,6 +73,8 @@ SAID = {
 LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
 AUDIT = 40
+CLEAR_INTENT = 0.8
+"""From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
 MODEL_USD = 0.012
 """What a model's answers on one session take: median over the shared corpus, at Haiku 4.5's list price."""
 
@@ -102,6 +104,17 @@ def format_with_letter(value: float) -> str:
     """A share in percent; with a decimal where the whole number would have another letter."""
     rounded = (format_percent(value), f"{value:.1f}", f"{int(value * 10) / 10:.1f}")
     return next((text for text in rounded if find_letter(float(text)) == find_letter(value)), rounded[-1])
+
+
+def format_intent(session: Session) -> str:
+    """What a session was after; where the eight intents are not told apart, what it comes down to."""
+    if session.intent is None:
+        return UNKNOWN
+    return session.aim or format_name(session.intent) if is_intent_unclear(session) else format_name(session.intent)
+
+
+def is_intent_unclear(session: Session) -> bool:
+    return session.intent_chance is not None and session.intent_chance < CLEAR_INTENT
 
 
 def format_tally(score: Score) -> str:

@@ -38,6 +38,7 @@ from assay.types.events import (
     Usage,
 )
 from assay.types.session import (
+    Aim,
     AuditDraw,
     Boundary,
     BoundarySignal,
@@ -72,6 +73,7 @@ from assay.types.value import CleanText, Fact, Row, Value, to_key
 
 __all__ = [
     "About",
+    "Aim",
     "AuditDraw",
     "Boundary",
     "BoundarySignal",

@@ -6,6 +6,9 @@ from assay.types.value import Row, Value
 
 Intent = Literal["question", "investigation", "review", "plan", "small_change", "bug_fix", "feature", "refactor"]
 
+Aim = Literal["read", "plan", "change"]
+"""What an intent comes down to: to know something, to decide on something, to have something changed."""
+
 BoundarySignal = Literal[
     "conversation",  # a new conversation: its context is empty
     "clear",  # /clear
@@ -166,6 +169,11 @@ class RubricJudgement(Row, frozen=True):
     title: str
     summary: str
     reasons: tuple[Reason, ...] = ()
+    aim: Aim | None = None
+    """Surer than the intent, which may be one of several that look alike."""
+    second_intent: Intent | None = None
+    intent_chance: float | None = None
+    """Of the intent; `None` where the judge tells none."""
 
 
 class OutcomeJudgement(Row, frozen=True):
@@ -262,6 +270,10 @@ class Session(Row, frozen=True):
     tenant: str | None = None
     marked: SessionMark | None = None
     """What a person said of it: `judge_status`, `goal_complete` and `crushed` are theirs, all else is the judge's."""
+    aim: Aim | None = None
+    """What the intent comes down to; surer than the intent."""
+    second_intent: Intent | None = None
+    intent_chance: float | None = None
 
 
 class PersonCorrection(Value, frozen=True):

@@ -163,12 +163,12 @@ def build_rubric(said: SessionReply, turns: Sequence[Turn]) -> RubricJudgement:
         )
         return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=summary, reasons=(why,))
     checks = criteria.select_checks(said.intent, {name: getattr(said.checks, name) for name in criteria.NOT_ASKED})
-    second = [] if said.second_intent in ("none", said.intent) else [said.second_intent]
     return RubricJudgement(
         intent=said.intent,
         checks=checks,
         grade=criteria.grade_checks(checks),
         title=title,
         summary=summary,
-        reasons=tuple(Reason(kind="second_intent", turn=0, quote=one, weight=0.0) for one in second),
+        aim=criteria.AIMS[said.intent],
+        second_intent=None if said.second_intent == "none" or said.second_intent == said.intent else said.second_intent,
     )

@@ -2,19 +2,23 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import exp
 from typing import get_args
 
 from msgspec import Struct
 
+from assay.judges.criteria import AIMS
 from assay.judges.offline.topic import QUESTION, REFERENCE, find_content_words
 from assay.judges.timeline import DOCUMENT
 from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import is_mutating, list_calls, list_made_edits
 from assay.sessions.endings import BROKEN_ENDINGS, find_ending
-from assay.types import Call, Edit, Intent, Prompt, Reason, Turn
+from assay.types import Aim, Call, Edit, Intent, Prompt, Reason, Turn
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
+SHARPER = 2.0
+"""Evidence is counted so often when it becomes a chance: measured, that tells read, plan and change apart best."""
 LONG_PROMPT = 1_200
 LONGEST_PASTE = 8_000
 OPENING, FIRST_SENTENCES, SHORT_ANSWER = 3, 2, 5
@@ -111,11 +115,21 @@ class IntentEvidence(Struct, frozen=True):
     adds: dict[Intent, float]
 
 
-def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
+class IntentJudgement(Struct, frozen=True):
+    """The intent with most evidence, and how sure that is."""
+
+    intent: Intent
+    second: Intent
+    chance: float
+    aim: Aim
+    reasons: list[Reason]
+
+
+def judge_intent(turns: Sequence[Turn]) -> IntentJudgement | None:
     """The intent with most evidence, and the evidence for it; `None` where nobody asked for anything."""
     weights = load_table("assay.judges.offline", "rubric.toml", RubricWeights)
     if not has_goal(turns):
-        return None, []
+        return None
     pieces = [
         *from_prompts(turns, weights),
         *from_replies(turns, weights),
@@ -129,13 +143,23 @@ def judge_intent(turns: Sequence[Turn]) -> tuple[Intent | None, list[Reason]]:
             total[intent] += value
         on_paper += max(0.0, piece.adds.get("plan", 0.0)) if piece.kind in ON_PAPER else 0.0
     total["plan"] -= max(0.0, on_paper - weights.most_on_paper)
-    best = max(INTENTS, key=lambda intent: (total[intent], -INTENTS.index(intent)))
+    best, second, *_ = sorted(INTENTS, key=lambda intent: (-total[intent], INTENTS.index(intent)))
+    shares = {intent: exp(SHARPER * (total[intent] - total[best])) for intent in INTENTS}
+    aims: dict[Aim, float] = {"read": 0.0, "plan": 0.0, "change": 0.0}
+    for intent, share in shares.items():
+        aims[AIMS[intent]] += share
     reasons = [
         Reason(kind=piece.kind, turn=piece.turn, quote=piece.quote, weight=round(piece.adds[best], 3))
         for piece in pieces
         if piece.adds.get(best)
     ]
-    return best, reasons
+    return IntentJudgement(
+        intent=best,
+        second=second,
+        chance=round(1 / sum(shares.values()), 3),
+        aim=max(aims, key=lambda aim: aims[aim]),
+        reasons=reasons,
+    )
 
 
 def has_goal(turns: Sequence[Turn]) -> bool:

@@ -44,19 +44,22 @@ TELLING_TITLE = 16
 
 def rubric(turns: Sequence[Turn]) -> RubricJudgement:
     """What the session was after and how well it was asked for."""
-    intent, reasons = judge_intent(turns)
+    found = judge_intent(turns)
     prompts = [prompt for _, prompt in select_requests(turns)]
     title = build_title(turns, prompts)
-    if intent is None:
+    if found is None:
         return RubricJudgement(intent=None, checks={}, grade=None, title=title, summary=build_summary(title, turns))
-    checks = select_checks(intent, judge_checks(turns, prompts))
+    checks = select_checks(found.intent, judge_checks(turns, prompts))
     return RubricJudgement(
-        intent=intent,
+        intent=found.intent,
         checks=checks,
         grade=grade_checks(checks),
         title=title,
         summary=build_summary(title, turns),
-        reasons=tuple(sorted(reasons, key=lambda reason: -abs(reason.weight))),
+        reasons=tuple(sorted(found.reasons, key=lambda reason: -abs(reason.weight))),
+        aim=found.aim,
+        second_intent=found.second,
+        intent_chance=found.chance,
     )
 
 
