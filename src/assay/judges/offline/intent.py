@@ -274,7 +274,7 @@ def join_pieces(prompt: Prompt, *owners: str) -> str:
 def find_question(said: speech.Utterance) -> re.Match[str] | None:
     """Ends with a question that is no polite request."""
     last = [part for part in SENTENCE.split(said.text[-400:]) if part.strip()]
-    if not last or any(f"asks.{intent}" in speech.parse_utterance(last[-1]).heard for intent in REQUESTS):
+    if not last or has_change_request(speech.parse_utterance(last[-1])):
         return None
     return QUESTION.search(said.text[-300:])
 

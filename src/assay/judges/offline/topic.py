@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from math import exp, log, log1p, sqrt
 
@@ -120,7 +120,7 @@ def build_topic_view(turn: Turn) -> TopicView:
 
 def find_content_words(said: speech.Utterance) -> frozenset[str]:
     """The words that carry content."""
-    return frozenset(split_words(said.text[:1_500]))
+    return collect_words(said.text[:1_500])
 
 
 def list_written(call: Call) -> Paths:
@@ -215,10 +215,9 @@ def find_highest(values: Sequence[float | None], least: float | None) -> float:
 
 def compare_blocks(views: list[TopicView], n: int, rare: dict[str, float]) -> float | None:
     """The lower of two likenesses: of what came before with what comes soon, and with what comes later."""
-    before = merge_terms(one.terms for one in views[max(0, n - BEFORE) : n])
-    found = [
-        compare_terms(before, merge_terms(one.terms for one in views[n : n + ahead]), rare) for ahead in (SOON, LATER)
-    ]
+    before = scale_terms(merge_terms(one.terms for one in views[max(0, n - BEFORE) : n]), rare)
+    ahead = (merge_terms(one.terms for one in views[n : n + turns]) for turns in (SOON, LATER))
+    found = [compare_terms(before, scale_terms(terms, rare)) for terms in ahead]
     return min((value for value in found if value is not None), default=None)
 
 
@@ -311,6 +310,18 @@ def load_empty_words() -> frozenset[str]:
     return frozenset(work.split()) | {word for words in load_frequent_words().values() for word in words}
 
 
+@lru_cache(1024)
+def collect_words(text: str) -> frozenset[str]:
+    """The different words of a text."""
+    return frozenset(split_words(text))
+
+
+@lru_cache(4096)
+def split_name(name: str) -> tuple[str, ...]:
+    """The words of a file's name."""
+    return (*split_words(name),)
+
+
 def split_words(text: str) -> list[str]:
     """Stems of words, parts of identifiers, pairs of characters of unspaced script."""
     found: list[str] = []
@@ -342,7 +353,7 @@ def weigh_terms(turn: Turn, said: speech.Utterance) -> Terms:
     weighted: Terms = dict(found)
     for path in {path for call in turn.calls for path in list_files(call)}:
         name = strip_folders(path)
-        for term in (f"/{name}", *split_words(name)):
+        for term in (f"/{name}", *split_name(name)):
             weighted[term] = weighted.get(term, 0) + FILE_WEIGHT
     for call in turn.calls:
         told = call.command[:LONGEST_COMMAND] or (call.target[:LONGEST_TARGET] if call.kind == "search" else "")
@@ -368,15 +379,18 @@ def merge_terms(turns: Iterable[Terms]) -> Terms:
     return whole
 
 
-def compare_terms(one: Terms, other: Terms, rare: Mapping[str, float]) -> float | None:
+def scale_terms(terms: Terms, rare: Mapping[str, float]) -> Terms:
+    """Terms by how much they tell: a rare one much, the tenth time little more than the first."""
+    return {term: (1 + log(weight) if weight >= 1 else weight) * rare[term] for term, weight in terms.items()}
+
+
+def compare_terms(one: Terms, other: Terms) -> float | None:
     """Cosine of two runs of turns; `None` where one of them says nothing."""
     if not one or not other:
         return None
-    first = {term: (1 + log(weight) if weight >= 1 else weight) * rare[term] for term, weight in one.items()}
     shared = length = 0.0
-    for term, weight in other.items():
-        value = (1 + log(weight) if weight >= 1 else weight) * rare[term]
+    for term, value in other.items():
         length += value * value
-        if term in first:
-            shared += first[term] * value
-    return shared / sqrt(length * sum(value * value for value in first.values()))
+        if term in one:
+            shared += one[term] * value
+    return shared / sqrt(length * sum(value * value for value in one.values()))

@@ -60,6 +60,7 @@ def find_template_spans(text: str) -> Iterator[tuple[int, int]]:
         yield from (found.span() for found in MENTION.finditer(text))
 
 
+@lru_cache(1024)
 def is_template(text: str) -> bool:
     """Whether the whole text was written beforehand to steer an agent."""
     head = text[:LOOKED_AT]

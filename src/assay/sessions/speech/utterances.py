@@ -37,13 +37,24 @@ PATH = re.compile(
     r"(?<![\w/])(?:~|\.{1,2})?/?(?:[\w.-]{1,80}/){1,20}[\w.-]{0,80}\.[a-zA-Z]\w{0,5}\b"
     r"|(?<![\w./])[\w-]{1,80}\.(?:mdx?|txt|rst|py|[jt]sx?|go|rs|java|kt|rb|php|[ch]pp|cs|swift|sh|sql|json|ya?ml|toml|html|css|vue)\b"
 )
+DOTTED = re.compile(r"\.[a-zA-Z]")
+"""Stands in every name of a file, and is found soon."""
 NAME = "x"
 """Stands for the name of a file: "plan.md" plans nothing."""
 URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+")
 
 
-Span = tuple[str, int, int]
-"""A word, and where it begins and ends in the source."""
+class WordPlaces(Struct, frozen=True):
+    """Where words stand: few are asked about."""
+
+    matches: list[re.Match[str]]
+    """The words in the folded text."""
+    at: Sequence[int]
+    """Where each character of that stood in the source."""
+
+    def locate(self, first: int, end: int) -> tuple[int, int]:
+        """Where words, the last one excluded, begin and end in the source."""
+        return self.at[self.matches[first].start()], self.at[self.matches[end - 1].end() - 1] + 1
 
 
 class HeardPhrase(Struct, frozen=True):
@@ -113,6 +124,7 @@ def find_own_words(text: str) -> str:
     return mask_pasted(text).replace(LEFT_OUT, "").strip()
 
 
+@lru_cache(4096)
 def mask_pasted(text: str) -> str:
     """The text with all that was pasted left out, and everything else in its place."""
     return mask_pieces(split_pasted(text[:ENDS]), OWN)
@@ -135,6 +147,13 @@ def blank_out(text: str, before: str) -> str:
     apart = "" if before == "\n" else " "
     first = "\n" if text.startswith(("```", "~~~")) else apart
     return first + LEFT_OUT * (len(text) - len(first))
+
+
+def blank_names(text: str) -> str:
+    """The text with names of files that say nothing, each character in its place."""
+    if not DOTTED.search(text):
+        return text
+    return PATH.sub(lambda found: NAME + LEFT_OUT * (len(found[0]) - 1), text)
 
 
 def fold_text(text: str) -> tuple[str, Sequence[int]]:
@@ -187,10 +206,10 @@ def is_request(kind: str) -> bool:
 def parse_masked(text: str, left: str) -> Utterance:
     """Every phrase in what is left of a text."""
     own = left.replace(LEFT_OUT, "").strip()
-    folded, at = fold_text(PATH.sub(lambda found: NAME + LEFT_OUT * (len(found[0]) - 1), left))
-    spans = [(match.group(), at[match.start()], at[match.end() - 1] + 1) for match in TOKEN.finditer(folded)]
-    words = [word for word, _, _ in spans]
-    sizes = [measure_word(word) for word in words]
+    folded, at = fold_text(blank_names(left))
+    spans = WordPlaces([*TOKEN.finditer(folded)], at)
+    words = [match[0] for match in spans.matches]
+    sizes = [1.0 if len(word) > 1 else measure_word(word) for word in words]
     places = list(accumulate(sizes, initial=0.0))
     other = "zh" if KANA.search(own) else "ja"  # they share characters, not meanings
     unspaced = sizes.count(HALF)
@@ -207,10 +226,10 @@ def parse_masked(text: str, left: str) -> Utterance:
         for kind, end in find_kinds(nodes, words, n):
             if kind == "not":
                 denied.append((n, end))
-            elif not (is_negatable(kind, questions[sentence]) and is_denied(left, spans, n, denied)):
-                start = spans[n][1]
+            elif not (denied and is_negatable(kind, questions[sentence]) and is_denied(left, spans, n, denied)):
+                start, close = spans.locate(n, end)
                 heard.setdefault(kind, []).append(
-                    HeardPhrase(text[start : spans[end - 1][2]], start, int(places[n] - opening), sentence)
+                    HeardPhrase(text[start:close], start, int(places[n] - opening), sentence)
                 )
     return Utterance(
         source=text,
@@ -231,10 +250,10 @@ def is_negatable(kind: str, is_question: bool) -> bool:
     return kind.startswith(NEGATABLE) and not (is_question and kind.startswith("asks."))
 
 
-def is_denied(text: str, spans: list[Span], n: int, denied: list[tuple[int, int]]) -> bool:
+def is_denied(text: str, spans: WordPlaces, n: int, denied: list[tuple[int, int]]) -> bool:
     """Whether a denial stands up to three words before a word, with no comma between: "no, perfect" denies nothing."""
     near = [close for start, close in denied if start < n <= close + LONGEST_GAP]
-    return any(not PAUSE.search(text, spans[close - 1][2], spans[n][1]) for close in near)
+    return any(not PAUSE.search(text, spans.locate(close - 1, close)[1], spans.locate(n, n + 1)[0]) for close in near)
 
 
 def measure_word(word: str) -> float:
