@@ -165,7 +165,7 @@ def test_no_model_is_sent_a_secret(planted: Planted, judge: str, path: str):
     assert len(service.calls) >= 6
     assert {one["judge"] for one in ran.json["sessions"]} >= {judge}
     assert {one["judge"] for one in judged.json} >= {judge}
-    assert {one.job for one in service.calls} == {"topic", "language", "rubric", "outcome", "quality"}
+    assert {one.job for one in service.calls} == {"topic", "session", "quality"}
     text = sent(service)
     assert not leaks(text, planted.pieces)
     assert text.count("[redacted:") > 20
@@ -374,7 +374,7 @@ def test_no_model_is_sent_a_word_of_somebody_who_opted_out(silent: Place):
         ran = place.run("score", silent.top / "in", "--judge", "anthropic", "--yes", "--json")
         judged = place.run("quality", silent.top / "in", "--judge", "anthropic", "--yes", "--json")
     assert (ran.code, judged.code) == (0, 0)
-    assert {one.job for one in service.calls} >= {"rubric", "quality"}
+    assert {one.job for one in service.calls} >= {"session", "quality"}
     assert "wombat" in sent(service)
     assert not said_of(sent(service) + shown.out + ran.out + ran.err + judged.out + judged.err)
 

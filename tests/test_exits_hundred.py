@@ -64,7 +64,7 @@ def test_no_model_is_sent_one_of_them(planted: Place):
         ran = place.run("score", planted.top / "in", "--judge", "anthropic", "--yes", "--json")
         judged = place.run("quality", planted.top / "in", "--judge", "anthropic", "--yes", "--json")
     assert (ran.code, judged.code) == (0, 0)
-    assert {one.job for one in service.calls} >= {"rubric", "quality"}
+    assert {one.job for one in service.calls} >= {"session", "quality"}
     assert not leaks("\n".join(str(one.body) for one in service.requests) + ran.out + judged.out)
 
 

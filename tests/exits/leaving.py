@@ -18,6 +18,7 @@ from assay.scores.breakdown import WAYS
 from assay.types.quality import Profile
 from tests.conftest import Ran, environment, run
 from tests.exits.pulled import Langfuse
+from tests.llm.judging import list_asked
 
 PULL = "--since 2026-01-01 --into {top}/in/pulled"
 
@@ -154,21 +155,16 @@ def reply(job: str, text: str) -> dict[str, Any]:
     if job == "quality":
         return of_quality(profiles.load_profile("enhanced"), text)
     said = next((line for line in text.splitlines() if "redacted:" in line), "weave it")
+    if job == "topic":
+        return {"gaps": [{"turn": turn, "p": 0.1, "reason": said[:60]} for turn in (list_asked(text) if text else [])]}
     return {
-        "topic": {"shifts": []},
-        "language": {"natural": "en", "programming": "Python"},
-        "rubric": {
-            "rationale": "asked for a change", "intent": "feature", "title": said[:60], "summary": said[:200],
-            "citations": [],
-            "checks": dict.fromkeys(
-                ("goal_explicit", "scope_bounded", "references_concrete", "context_sufficient",
-                 "verification_requested", "root_cause_oriented", "plan_first"), True),
-        },
-        "outcome": {
-            "rationale": "It says so. Therefore the goal was not completed.", "goal_complete": False,
-            "confidence": 0.1, "evidence": "failure", "basis": "none", "citations": [],
-        },
-    }[job]  # fmt: skip
+        "rationale": f"asked for a change: {said[:100]}", "intent": "feature", "second_intent": "none",
+        "title": said[:60], "summary": said[:200],
+        "checks": dict.fromkeys(
+            ("goal_explicit", "scope_bounded", "references_concrete", "context_sufficient",
+             "verification_requested", "root_cause_oriented", "plan_first"), True),
+        "state": "not_done", "p": 0.1, "basis": "none", "citations": [],
+    }  # fmt: skip
 
 
 PROMPT = re.compile(r"^\[turn (\d+)\] the person writes[^\n]*\n\| ([^\n]{8,150})(?<=[\w\]])(?!\w)", re.MULTILINE)
@@ -188,10 +184,8 @@ env > "$NOTES/$$.env"
 printf '%s\\n' "$@" > "$NOTES/$$.words"
 case "$*" in
   *goal_achievement*) said='{quality}' ;;
-  *goal_complete*) said='{outcome}' ;;
-  *goal_explicit*) said='{rubric}' ;;
-  *shifts*) said='{topic}' ;;
-  *) said='{language}' ;;
+  *goal_explicit*) said='{session}' ;;
+  *) said='{topic}' ;;
 esac
 printf '{{"type": "result", "subtype": "success", "is_error": false, "result": "", "structured_output": %s}}' "$said"
 """
@@ -200,7 +194,7 @@ printf '{{"type": "result", "subtype": "success", "is_error": false, "result": "
 def claude_program(folder: Path) -> Path:
     """A program called `claude` that notes all it is given."""
     folder.mkdir(parents=True)
-    answers = {job: json.dumps(reply(job, "")) for job in ("topic", "language", "rubric", "outcome", "quality")}
+    answers = {job: json.dumps(reply(job, "")) for job in ("topic", "session", "quality")}
     program = folder / "claude"
     program.write_text(CLAUDE.format(**answers))
     program.chmod(0o755)

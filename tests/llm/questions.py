@@ -26,7 +26,7 @@ MATERIAL = "[1] the person wants the loom mended\n[2] the loom was mended, tests
 
 def question(**changed: Any) -> Question:
     given: dict[str, Any] = {
-        "job": "outcome",
+        "job": "session",
         "version": "v1",
         "model": "m",
         "system": CleanText("You judge what became of a goal, and nothing else."),

@@ -48,7 +48,7 @@ def test_a_question_is_sent_with_its_schema_and_temperature_0_and_nothing_is_sai
     with says(FITS) as service:
         ask(backend, service.url)
     (request,) = service.calls
-    assert request.job == "outcome"
+    assert request.job == "session"
     assert request.body["temperature"] == 0
     sent = json.dumps(request.body)
     assert json.dumps(SCHEMA) in sent
@@ -241,7 +241,7 @@ def ask_itself(url: str, *questions):
 def test_judges_of_a_session_read_one_cached_prefix():
     with says(FITS) as service:
         answers = ask_itself(
-            service.url, *(question(material=LONG, job=job, task=CleanText(f"{job}?")) for job in ("rubric", "outcome"))
+            service.url, *(question(material=LONG, job=job, task=CleanText(f"{job}?")) for job in ("topic", "session"))
         )
     first, second = (answer.usage for answer in answers)
     assert first.cache_write > 5_000
@@ -260,7 +260,7 @@ def test_a_prefix_too_short_to_be_cached_has_its_schema_enforced():
         ask_itself(service.url, question())
     (call,) = service.calls
     assert call.body["tools"][0]["input_schema"] == SCHEMA
-    assert call.body["tool_choice"] == {"type": "tool", "name": "outcome"}
+    assert call.body["tool_choice"] == {"type": "tool", "name": "session"}
     assert "cache_control" not in json.dumps(call.body)
 
 

@@ -50,7 +50,7 @@ def test_an_answer_by_schema_comes_with_its_cost(env, tmp_path):
     assert answer.cost_usd > 0
     assert answer.usage.input > 50
     assert answer.model == "claude-haiku-4-5"
-    assert call.job == "outcome"
+    assert call.job == "session"
     assert call.body["max_tokens"] == 200
     assert not list(Path(env["HOME"]).rglob("*.jsonl"))
 
