@@ -43,7 +43,6 @@ SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
 ON_PAPER = frozenset({"plan_document", "planned_on_paper", "only_documents", "plan_mode", "plan_never_built"})
 """What was written of a plan; it tells one thing, however often it is told."""
 CHANGES = ("bug_fix", "feature", "refactor", "small_change")
-PLANNING = ("asks.plan", "about.plan")
 REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
 TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
 LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
@@ -80,7 +79,7 @@ class PhraseWeights(Struct, frozen=True):
     first: float
     later: float
     intents: dict[Intent, PhrasePlaces]
-    about: dict[Intent, float]
+    defect: float
 
 
 class ReplyWeights(Struct, frozen=True):
@@ -248,9 +247,9 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
         text = pick_headline(prompt)
         said = speech.parse_utterance(text)
         yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
-        for intent, value in weights.phrases.about.items():
-            if about := said.heard.get(f"about.{intent}"):
-                yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
+        if about := said.heard.get("about.bug_fix"):
+            value = weights.phrases.defect * share * min(2, len(about))
+            yield IntentEvidence("tells_a_defect", n, about[0].phrase, {"bug_fix": value})
         signs = {
             "pasted_error": PASTED_ERROR.search(join_pieces(prompt, "typed", "pasted")),
             "asks_question": find_question(said),
@@ -408,7 +407,7 @@ def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str
     later = [speech.parse_own_words(turn.prompt) for turn in turns[1:] if turn.prompt]
     if any(one.first("complains", "frustrated") for one in later):
         yield "complained_later"
-    if all(DOCUMENT.search(edit.path) for edit in edits) and any(kind in said.heard for kind in PLANNING):
+    if all(DOCUMENT.search(edit.path) for edit in edits) and "asks.plan" in said.heard:
         yield "planned_on_paper"
 
 
