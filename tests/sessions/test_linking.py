@@ -149,6 +149,12 @@ def test_projects_people_and_a_shift_inside_a_stream_keep_sessions_apart(more: A
     assert ids(linked(first, other)) == (["AB"] if is_merged else ["A", "B"])
 
 
+def test_files_that_were_only_looked_at_count_as_touched() -> None:
+    looked, worked = segment("A", 1, 2, ""), segment("B", 3, 4)
+    assert ids(linked(looked, worked)) == ["A", "B"]
+    assert ids(linked(replace(looked, files=(), read=worked.files), worked)) == ["AB"]
+
+
 def test_sessions_of_no_known_project_stay_apart() -> None:
     assert ids(linked(segment("A", 1, 2, project=""), segment("B", 3, 4, project=""))) == ["A", "B"]
 

@@ -45,7 +45,7 @@ from assay.sessions.progress import is_fresh
 from assay.stores import CutStream, JoinedSession, StoredSegment, StreamFiles, StreamName, StreamPieces
 from assay.types import Gap, Prompt, Segment, Stream, Turn
 
-VERSION = 6
+VERSION = 7
 """Raised when streams are cut, or what is judged put together, in another way."""
 
 OFFLINE = "offline"

@@ -45,6 +45,7 @@ class SegmentDraft(Struct):
     boundary: Boundary
     edited: set[str] = set()
     by_shell: set[str] = set()
+    looked_at: set[str] = set()
     has_modified: bool = False
     """Something else than git wrote a file: `git add` only names what was written before."""
     committed: CommitNote | None = None
@@ -56,11 +57,18 @@ class SegmentDraft(Struct):
         written = list_written_files(self.edited, self.by_shell)
         return tuple(sorted({make_absolute(path, cwd) for path in written if path}))
 
+    def read_files(self, cwd: str) -> tuple[str, ...]:
+        """The files that were looked at, and not modified."""
+        read = {make_absolute(path, cwd) for path in self.looked_at}
+        return tuple(sorted(read.difference(self.files(cwd))))
+
     def take(self, turn: Turn, cwd: str) -> None:
         """Grow by a turn."""
         if turn.prompt:
             self.committed = None
         for call in turn.calls:
+            if call.kind == "read" and call.target and call.status == "ok":
+                self.looked_at.add(call.target)
             self.edited.update(edit.path for edit in list_made_edits(call))
             if call.runs:
                 self.by_shell.update(list_shell_paths(call))
@@ -171,6 +179,7 @@ class StreamCutter:
             ended_at=max(began_at, *(max(turn.at, turn.ended_at) for turn in turns)),
             boundary=draft.boundary,
             files=draft.files(self.cwd),
+            read=draft.read_files(self.cwd),
             continues=spoken.previous if spoken and is_plan else "",
             cleared_at=self.cleared.get(max(draft.first, opening), ""),
             went_on=tuple(draft.went_on),

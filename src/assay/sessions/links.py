@@ -4,7 +4,7 @@ Segments are taken in order of time, each with all that came before it, so the o
 not matter. What people merged is put together last, so it moves nothing else. Every join names the later of two.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -160,7 +160,7 @@ class SegmentLinker:
             segment = replace(segment, boundary=SPLIT)
         ended = parse_time(segment.ended_at)
         by_stream = {to_vendor(segment): ended} if ended else {}
-        group = SegmentGroup(segments=[segment], files=set(segment.files), ended=by_stream, closed=ended)
+        group = SegmentGroup(segments=[segment], files=list_touched(segment), ended=by_stream, closed=ended)
         self.groups.append(group)
         self.of[segment.id] = group
         if not is_held and segment.id not in wishes.moved:
@@ -181,7 +181,7 @@ class SegmentLinker:
     def join_by_files(self, segment: Segment, group: SegmentGroup) -> SegmentGroup | None:
         """With the session that closed shortly before, on the same files: of several, the one that closed last."""
         began = parse_time(segment.began_at)
-        if began is None or not segment.files or not segment.project:
+        if began is None or not (segment.files or segment.read) or not segment.project:
             return None
         self.retire_groups(segment.project, began)
         closed = [(other.find_closing(segment, began), other, "") for other in self.awake[segment.project]]
@@ -192,16 +192,19 @@ class SegmentLinker:
         fitting = [one for one in closed if self.is_near(one[0], began) and self.is_same_work(one[1], segment)]
         if not fitting:
             return None
+        touched = list_touched(segment)
         at, other, what = min(fitting, key=lambda one: (began - one[0], one[1].segments[0].id))
-        evidence = f"began {format_span(began - at)} after{what}, {describe_shared_files(other.files, segment.files)}"
-        return self.merge_groups(other, group, "merge", measure_file_overlap(other.files, segment.files), evidence)
+        evidence = f"began {format_span(began - at)} after{what}, {describe_shared_files(other.files, touched)}"
+        return self.merge_groups(other, group, "merge", measure_file_overlap(other.files, touched), evidence)
 
     def is_near(self, closed: datetime, began: datetime) -> bool:
         """Whether something began soon enough after something closed, and not before."""
         return began - closed >= AT_ONCE and (began - closed) / MINUTE <= self.rules.merge_minutes
 
     def is_same_work(self, group: SegmentGroup, segment: Segment) -> bool:
-        return bool(group.files) and measure_file_overlap(group.files, segment.files) >= self.rules.merge_overlap
+        return (
+            bool(group.files) and measure_file_overlap(group.files, list_touched(segment)) >= self.rules.merge_overlap
+        )
 
     def find_cleared(self, segment: Segment, began: datetime) -> tuple[datetime, SegmentGroup, str] | None:
         """The session that /clear closed: the agent's last in this project, however long it had been silent."""
@@ -257,12 +260,17 @@ def to_vendor(segment: Segment) -> Vendor:
     return segment.agent, segment.stream
 
 
-def measure_file_overlap(files: set[str], others: Sequence[str]) -> float:
+def list_touched(segment: Segment) -> set[str]:
+    """The files a segment modified or looked at."""
+    return {*segment.files, *segment.read}
+
+
+def measure_file_overlap(files: set[str], others: Collection[str]) -> float:
     """Files in both, as a share of the smaller set."""
     return len(files.intersection(others)) / min(len(files), len(others))
 
 
-def describe_shared_files(files: set[str], others: Sequence[str]) -> str:
+def describe_shared_files(files: set[str], others: Collection[str]) -> str:
     """Which files are in both, for people."""
     both = sorted(files.intersection(others))
     fewer = min(len(files), len(others))

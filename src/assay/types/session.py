@@ -111,6 +111,9 @@ class Segment(Value, frozen=True):
     ended_at: str
     boundary: Boundary
     files: tuple[str, ...] = ()
+    """Those it modified."""
+    read: tuple[str, ...] = ()
+    """Those it looked at, and did not modify."""
     continues: str = ""
     """Stream whose accepted plan opened this one."""
     cleared_at: str = ""
