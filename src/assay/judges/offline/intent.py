@@ -79,7 +79,7 @@ class PhraseWeights(Struct, frozen=True):
     first: float
     later: float
     intents: dict[Intent, PhrasePlaces]
-    defect: float
+    about: dict[Intent, float]
 
 
 class ReplyWeights(Struct, frozen=True):
@@ -247,9 +247,9 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
         text = pick_headline(prompt)
         said = speech.parse_utterance(text)
         yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
-        if about := said.heard.get("about.bug_fix"):
-            value = weights.phrases.defect * share * min(2, len(about))
-            yield IntentEvidence("tells_a_defect", n, about[0].phrase, {"bug_fix": value})
+        for intent, value in weights.phrases.about.items():
+            if about := said.heard.get(f"about.{intent}"):
+                yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
         signs = {
             "pasted_error": PASTED_ERROR.search(join_pieces(prompt, "typed", "pasted")),
             "asks_question": find_question(said),
