@@ -16,7 +16,7 @@ from assay.config import Boundaries, Config
 from assay.errors import JudgeError
 from assay.judges import Judge
 from assay.judges import model as model_judge
-from assay.judges.offline.intent import has_goal
+from assay.judges.offline.requests import has_goal
 from assay.llm import FINAL, Dialogue, join_dialogues
 from assay.pipeline import privacy
 from assay.pipeline.judgement import (

@@ -2,7 +2,7 @@
 
 - `topic`: where a new goal begins, by a scorecard of signs;
 - `language`: what the person writes in, what the code is written in;
-- `intent`, `rubric`: what a session was after, and how well it was asked for;
+- `requests`, `intent`, `rubric`: what was asked for, what a session was after, and how well it was asked for;
 - `outcome`: whether the goal was completed, by evidence that is weighed and cited;
 - `quality`: the dimensions of a profile, from the scores of signals: `quality_outcome` (where the work led),
   `quality_process` (how it was done), both made of what `quality_signals` holds.

@@ -8,22 +8,32 @@ from typing import get_args
 from msgspec import Struct
 
 from assay.judges.criteria import AIMS
-from assay.judges.offline.topic import QUESTION, REFERENCE, find_content_words
+from assay.judges.offline.requests import (
+    CHANGES,
+    OPENING,
+    find_lead,
+    find_question,
+    has_change_request,
+    has_goal,
+    is_opening,
+    join_pieces,
+    pick_headline,
+    select_requests,
+)
+from assay.judges.offline.topic import QUESTION
 from assay.judges.timeline import DOCUMENT
 from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import is_mutating, list_calls, list_made_edits
 from assay.sessions.endings import BROKEN_ENDINGS, find_ending
-from assay.types import Aim, Call, Edit, Intent, Prompt, Reason, Turn
+from assay.types import Aim, Call, Edit, Intent, Reason, Turn
 
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 SHARPER = 2.0
 """Evidence is counted so often when it becomes a chance: measured, that tells read, plan and change apart best."""
-LONG_PROMPT = 1_200
-LONGEST_PASTE = 8_000
-OPENING, FIRST_SENTENCES, SHORT_ANSWER = 3, 2, 5
 SMALL_LINES, SMALL_FILES, LARGE_LINES, LARGE_FILES = 20, 3, 80, 8
 LITTLE_READ, MUCH_READ = 4, 10
+FIRST_SENTENCES = 2
 READING = frozenset({"read", "search", "web", "agent"})
 QUOTE = 120
 
@@ -39,11 +49,8 @@ PLAN_DOCUMENT = re.compile(
     r"[^/]*\.(?:md|mdx|rst|txt)$|/(?:specs?|plans?|adrs?|rfcs?|design)/[^/]+\.md$",
     re.IGNORECASE,
 )
-SENTENCE = re.compile(r"(?<=[.!。！\n])\s*")
 ON_PAPER = frozenset({"plan_document", "planned_on_paper", "only_documents", "plan_mode", "plan_never_built"})
 """What was written of a plan; it tells one thing, however often it is told."""
-CHANGES = ("bug_fix", "feature", "refactor", "small_change")
-REQUESTS = ("bug_fix", "feature", "refactor", "small_change", "review", "plan")
 TESTS = re.compile(r"(?:^|[/_.-])(?:tests?|specs?|__tests__|e2e|testdata|fixtures)(?:[/_.-]|$)", re.IGNORECASE)
 LABELLED = re.compile(r"^\W*([A-Za-z]+)(?:\([^)]*\))?!?(?::|/)")
 NEGATION = re.compile(
@@ -51,14 +58,7 @@ NEGATION = re.compile(
     r"|\bnicht\b|\bpas\b|\bkein|\bне\b|\bnão\b",
     re.IGNORECASE,
 )
-NEXT_STEP = re.compile(
-    r"(?:[,;，、]|\b(?:and|then|und|dann|et|puis|ensuite|y|luego|después|e|poi|depois|и|затем|потом))"
-    r"(?:\s+(?:then|just|only|please|dann|nur|bitte|también|solo|também|só|anche|aussi|juste|also|только))?\s*\Z",
-    re.IGNORECASE,
-)
-LOOKING = ("question", "investigation", "review")
 NAME_WORD = re.compile(r"[A-Za-z]+")
-HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
 COMMIT_MESSAGE = re.compile(
     r"""git commit\b[^\n]{0,300}?-\w{0,9}m\s*"""
     r"""(?:"\$\(cat <<-?'?"?(\w+)'?"?\n(?P<heredoc>[^\n]+)|(?P<quote>["'])(?P<plain>[^"'\n]+))"""
@@ -161,82 +161,6 @@ def judge_intent(turns: Sequence[Turn]) -> IntentJudgement | None:
     )
 
 
-def has_goal(turns: Sequence[Turn]) -> bool:
-    """Whether a person asked for anything: some prompt says more than hello, or work was done on what it says."""
-    spoken = [turn.prompt for turn in turns if turn.prompt and has_words(turn.prompt)]
-    if spoken and any(is_mutating(call) for call in list_calls(turns)):
-        return True
-    return any(not (is_small_talk(prompt) or is_role(prompt)) for prompt in spoken)
-
-
-def has_words(prompt: Prompt) -> bool:
-    """Whether anything of a prompt was meant for the agent; neither what the client wrote was, nor a shell command."""
-    if prompt.kind == "shell":
-        return False
-    is_others = all(piece.owner == "client" or not piece.text.strip() for piece in speech.split_prompt(prompt))
-    return not is_others or prompt.images > 0
-
-
-def is_small_talk(prompt: Prompt) -> bool:
-    """Whether a prompt only greets, answers or agrees."""
-    if prompt.kind != "typed" or prompt.images or speech.name_template(prompt):
-        return False
-    if REFERENCE.search(join_pieces(prompt, "typed")):  # an address alone asks to look at it
-        return False
-    said = speech.parse_request(prompt)
-    if is_greeting(said):
-        return True
-    is_answer = not find_content_words(said) or (said.words <= SHORT_ANSWER and bool(said.first("agrees", "accepts")))
-    return is_answer and not any(kind.startswith("asks.") for kind in said.heard)
-
-
-def is_greeting(said: speech.Utterance) -> bool:
-    """Whether nothing is left of a text without its greetings."""
-    left = said.source
-    for heard in said.heard.get("greets", ()):
-        left = left.replace(heard.phrase, " ")
-    return left != said.source and not find_content_words(speech.parse_utterance(left))
-
-
-def is_role(prompt: Prompt) -> bool:
-    """Whether a prompt only says whom the agent is to play: nothing is asked for outside of that sentence."""
-    said = speech.parse_request(prompt)
-    roles = {heard.sentence for heard in said.heard.get("sets_role", ()) if is_opening(said, heard)}
-    if not roles or prompt.images or speech.name_template(prompt) or QUESTION.search(said.text[-300:]):
-        return False
-    return not any(
-        heard.sentence not in roles
-        for kind, all_of in said.heard.items()
-        if kind.startswith(("asks.", "about.")) or kind in ("chores", "complains")
-        for heard in all_of
-    )
-
-
-def select_requests(turns: Sequence[Turn]) -> list[tuple[int, Prompt]]:
-    """The first prompts that ask for something, with their turns' numbers: no go-ahead, chore or complaint."""
-    asked = [(n, turn.prompt) for n, turn in enumerate(turns, 1) if turn.prompt]
-    kept: list[tuple[int, Prompt]] = []
-    for n, prompt in asked:
-        said = speech.parse_own_words(prompt)
-        is_chore = said.words <= 10 and "chores" in said.heard
-        is_echo = bool(kept) and (prompt.kind in ("rejection", "queued") or bool(said.first("complains")))
-        is_empty = not has_words(prompt) or is_small_talk(prompt) or is_role(prompt)
-        if is_empty or (is_chore and len(asked) > 1) or is_echo:
-            continue
-        kept.append((n, prompt))
-    if any(list_made_edits(call) for call in list_calls(turns)):
-        begins = next((place for place, (_, prompt) in enumerate(kept) if is_change_request(prompt)), 0)
-        kept = kept[begins:]
-    return kept[:3] or asked[:1]
-
-
-def is_change_request(prompt: Prompt) -> bool:
-    """Whether it asks for more than an answer, or tells of a defect."""
-    said = speech.parse_utterance(pick_headline(prompt))
-    asks = any(heard.word <= OPENING for intent in REQUESTS for heard in said.heard.get(f"asks.{intent}", ()))
-    return prompt.kind != "typed" or asks or "about.bug_fix" in said.heard or not find_question(said)
-
-
 def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
     """What the person asked for, in words and form."""
     for place, (n, prompt) in enumerate(select_requests(turns)):
@@ -263,27 +187,6 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
                 yield IntentEvidence(kind, n, quote_line(found), adds)
         if prompt.kind == "plan":
             yield IntentEvidence("carried_plan", n, text[:QUOTE], weights.signs["carried_plan"])
-
-
-def join_pieces(prompt: Prompt, *owners: str) -> str:
-    """What some have written of a prompt, its beginning."""
-    return "".join(piece.text for piece in speech.split_prompt(prompt) if piece.owner in owners)[:LONGEST_PASTE]
-
-
-def find_question(said: speech.Utterance) -> re.Match[str] | None:
-    """Ends with a question that is no polite request."""
-    last = [part for part in SENTENCE.split(said.text[-400:]) if part.strip()]
-    if not last or has_change_request(speech.parse_utterance(last[-1])):
-        return None
-    return QUESTION.search(said.text[-300:])
-
-
-def pick_headline(prompt: Prompt) -> str:
-    """The part of a prompt that says what is wanted: of a plan its headings, of a long text its two ends."""
-    if speech.is_plan(prompt):
-        return "\n".join(HEADING.findall(prompt.text)[:1]) or prompt.text[:300]
-    own = speech.parse_request(prompt).text
-    return own if len(own) <= LONG_PROMPT else own[: LONG_PROMPT * 2 // 3] + "\n" + own[-LONG_PROMPT // 3 :]
 
 
 def weigh_phrases(
@@ -320,33 +223,6 @@ def drop_overlaps(heard: Iterable[speech.HeardPhrase]) -> Iterator[speech.HeardP
         if one.start >= end:
             yield one
             end = one.start + len(one.phrase)
-
-
-def find_lead(said: speech.Utterance, heard: Sequence[tuple[speech.HeardPhrase, Intent]]) -> list[Intent]:
-    """What the request is in the first sentence that asks: its first verb; behind "and" or "then", or where verbs
-    come last, its last one: "read the notes, then fix it"."""
-    opening = [(one, intent) for one, intent in heard if is_opening(said, one)]
-    if not opening:
-        return []
-    sentence = min(one.sentence for one, _ in opening)
-    here = [(one, intent) for one, intent in heard if one.sentence == sentence]
-    lead = min(one.start for one, _ in opening if one.sentence == sentence)
-    is_reading = all(intent in LOOKING for one, intent in here if one.start == lead)
-    if said.is_unspaced:
-        lead = max(one.start for one, _ in here)
-    elif is_reading:
-        lead = max([lead, *(one.start for one, intent in here if intent in REQUESTS and is_next_step(said, one))])
-    return [intent for one, intent in here if one.start == lead]
-
-
-def is_next_step(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
-    """Whether "and", "then" or a comma stands right before a phrase."""
-    return bool(NEXT_STEP.search(said.source, max(0, heard.start - 24), heard.start))
-
-
-def is_opening(said: speech.Utterance, heard: speech.HeardPhrase) -> bool:
-    """Whether a phrase stands where requests stand: at the beginning, or anywhere where verbs come last."""
-    return said.is_unspaced or heard.word <= OPENING or is_next_step(said, heard)
 
 
 def from_replies(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
@@ -409,11 +285,6 @@ def find_telling_signs(turns: Sequence[Turn], edits: list[Edit]) -> Iterator[str
         yield "complained_later"
     if all(DOCUMENT.search(edit.path) for edit in edits) and "asks.plan" in said.heard:
         yield "planned_on_paper"
-
-
-def has_change_request(said: speech.Utterance) -> bool:
-    """A verb that asks to make, change or look at something stands in it."""
-    return any(f"asks.{intent}" in said.heard for intent in REQUESTS)
 
 
 def find_reading_signs(calls: list[Call], is_cut_short: bool) -> Iterator[str]:

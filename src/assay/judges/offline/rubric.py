@@ -5,15 +5,8 @@ from collections.abc import Sequence
 
 from assay.judges.citations import shorten_text
 from assay.judges.criteria import LONGEST_SUMMARY, LONGEST_TITLE, grade_checks, select_checks
-from assay.judges.offline.intent import (
-    PASTED_ERROR,
-    find_work_titles,
-    join_pieces,
-    judge_intent,
-    pick_headline,
-    quote_line,
-    select_requests,
-)
+from assay.judges.offline.intent import PASTED_ERROR, find_work_titles, judge_intent, quote_line
+from assay.judges.offline.requests import join_pieces, pick_headline, select_requests
 from assay.judges.offline.topic import QUESTION, REFERENCE
 from assay.sessions import speech
 from assay.sessions.calls import list_calls, list_made_edits
