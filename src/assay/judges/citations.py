@@ -52,9 +52,14 @@ def is_standing(
     number = citation.turn
     if any(is_in(citation.quote, text) for text in list_texts_at(number, turns, after)):
         return True
+    return is_own_line(citation, turns, {} if own is None else own)
+
+
+def is_own_line(citation: Citation, turns: Sequence[Turn], own: dict[int, list[str]]) -> bool:
+    """Whether a quote stands in what our own lines say of a turn, which no transcript can write."""
+    number = citation.turn
     if not 1 <= number <= len(turns):
         return False
-    own = {} if own is None else own
     if number not in own:
         own[number] = list_own_lines(turns[number - 1], number)
     return any(is_in(citation.quote, line) for line in own[number])

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from assay.errors import JudgeError
 from assay.judges import criteria
-from assay.judges.citations import is_in, sanitize_reply, select_standing, shorten_text
+from assay.judges.citations import is_in, is_own_line, sanitize_reply, select_standing, shorten_text
 from assay.judges.explicit_evidence import SessionRecord, confirm_ground, is_plainly_shown
 from assay.judges.model.prompt_files import find_example
 from assay.judges.model.replies import EVEN, SessionReply
@@ -75,7 +75,8 @@ class Vote(Struct, frozen=True, kw_only=True):
 def judge_vote(said: SessionReply, intent: Intent, material: SessionMaterial) -> Vote:
     """The outcome by one reply."""
     record = material.record
-    cited = [one for one in select_standing(said.citations, record.turns, record.after) if not is_suspicious(one.quote)]
+    standing, own = select_standing(said.citations, record.turns, record.after), dict[int, list[str]]()
+    cited = [one for one in standing if not is_suspicious(one.quote) or is_own_line(one, record.turns, own)]
     facts = [line for line in material.facts for one in said.citations if not one.turn and is_in(one.quote, line)]
     shown = confirm_ground(record, intent, said.basis, cited) if said.state == "done_shown" else []
     evidence: EvidenceKind = "explicit" if shown else "silent"
