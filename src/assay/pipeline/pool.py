@@ -1,5 +1,6 @@
 """The one pool: work spread over processes, a bounded number of results waiting."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -79,6 +80,7 @@ class Pool:
 
 def live_with_parent() -> None:
     """Leave Ctrl-C to the parent, and go when it goes, however it went."""
+    gc.freeze()  # what the parent has made stays: no child need look through it for garbage
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
