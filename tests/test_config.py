@@ -105,6 +105,7 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
         ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),
         ("ASSAY_BOUNDARIES_MERGE_OVERLAP", "1", "boundaries.merge_overlap", 1.0),
+        ("ASSAY_OUTCOME_FLOORS", "published", "outcome.floors", "published"),
         ("ASSAY_REWORK_DAYS", "7", "rework.days", 7.0),
         ("ASSAY_REWORK_MIN_LINES", "5", "rework.min_lines", 5),
         ("ASSAY_REWORK_SHARE", "0.4", "rework.share", 0.4),

@@ -22,6 +22,13 @@ class Boundaries(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 0.5
 
 
+class Outcome(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a goal counts as completed."""
+
+    floors: Annotated[Literal["measured", "published"], Meta(description='"measured" or "published"')] = "measured"
+    """Published: a floor for each intent, explicit evidence or silence above it, and any failure signal decides."""
+
+
 class Rework(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When later work has replaced a session's lines, and where its commits are looked for."""
 
@@ -122,6 +129,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
     """The present of the report; empty: now."""
     boundaries: Boundaries = Boundaries()
+    outcome: Outcome = Outcome()
     rework: Rework = Rework()
     model: Model = Model()
     redaction: Redaction = Redaction()

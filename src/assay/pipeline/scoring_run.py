@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
+from assay.judges.criteria import is_goal_complete
 from assay.llm import Answers, Question, hold_dialogue, join_dialogues
 from assay.llm.dialogue import answer_nothing, take_notes
 from assay.pipeline import privacy
@@ -40,7 +41,7 @@ from assay.sessions import redaction, speech
 from assay.sessions.links import LinkedSession, link_segments
 from assay.sessions.progress import find_open_sessions
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
-from assay.types import PersonCorrection, Segment, Session
+from assay.types import EvidenceKind, Failure, PersonCorrection, Segment, Session
 
 JUDGED = msgspec.json.Decoder(SessionJudgement).decode
 ALONE_BYTES = 8 << 20
@@ -211,6 +212,8 @@ class ScoringRun:
             first = self.segments[locate_segment(one.segments[0])]
             body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
             session = build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id))
+            if self.config.outcome.floors == "published":
+                session = apply_floors(session)
             if session.id in self.open_sessions:
                 session = hold_judgement(session)
             said = (word for part in one.segments for word in self.placed_verdicts.get(part.id, ()))
@@ -426,6 +429,16 @@ def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, 
         merged_from=list(linked.joins),
         **fields,
     )
+
+
+def apply_floors(session: Session) -> Session:
+    """The published formula on what the judge found: a floor for each intent, no unclear, and signals that decide."""
+    if session.judge_status not in ("ok", "unclear") or session.intent is None or session.confidence is None:
+        return session
+    failures = [Failure(**one) for one in session.facts.get("failure_signals", ())]
+    evidence: EvidenceKind = "failure" if failures else session.evidence or "silent"
+    complete = is_goal_complete(session.intent, evidence, session.confidence, failures)
+    return replace(session, judge_status="ok", goal_complete=complete, evidence=evidence)
 
 
 def hold_judgement(session: Session) -> Session:

@@ -218,7 +218,7 @@ def describe_quality(judge: str) -> str:
     if measured is None or figure is None:
         return "never measured against labels"
     beside = figure.baselines.get(BELIEVE)
-    against = "" if beside is None else f", {BELIEVE} in {format_percent(100 * beside)}"
+    against = "" if beside is None else f", believing the agent in {format_percent(100 * beside)}"
     on = f"on {measured.repositories} repositories that it had not seen"
     return f"which tells landed from not in {format_percent(100 * figure.value)} of 100 {on}{against} (`assay judges`)"
 
