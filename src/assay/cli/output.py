@@ -5,8 +5,9 @@ import signal
 import sys
 from collections.abc import Callable, Collection
 from datetime import tzinfo
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -14,7 +15,6 @@ from assay.errors import BadInput
 from assay.files import write_atomically
 from assay.reports.format import sanitize_text
 from assay.reports.json import encode_json
-from assay.reports.markdown import render_markdown
 from assay.reports.spreadsheet import render_csv
 from assay.scores.report import Report
 
@@ -22,6 +22,12 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .csv or .md.", readable=False),
 ]
+
+
+def render_markdown(report: Report, zone: tzinfo) -> bytes:
+    """A report as Markdown; what draws it is imported only here."""
+    return cast(bytes, import_module("assay.reports.markdown").render_markdown(report, zone))
+
 
 FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
     ".json": lambda report, _: encode_json(report) + b"\n",

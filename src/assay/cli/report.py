@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-from assay.cli import streams
 from assay.cli.consent import Consent, open_allowed_models
 from assay.cli.progress import ProgressBar, open_transcripts
 from assay.cli.settings import save_last_report
@@ -69,7 +69,8 @@ def answer_request(
             return ReportAnswer(report=report, zone=here)
         everything = score(Selection()) if selection != Selection() else report
         if not everything.sessions:
-            raise BadInput(streams.explain_nothing(transcripts, privacy.build_rules(config, pick_report_time(config))))
+            rules = privacy.build_rules(config, pick_report_time(config))
+            raise BadInput(import_module("assay.cli.streams").explain_nothing(transcripts, rules))
         return ReportAnswer(report=report, zone=here, note=explain_empty_selection(request, everything, here))
 
 

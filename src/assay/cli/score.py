@@ -1,10 +1,10 @@
 """`assay score`: do the sessions land? One number with its interval, and why."""
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.consent import read_consent
 from assay.cli.options import (
@@ -35,7 +35,6 @@ from assay.cli.output import Output, check_target, let_pipe_close, print_json, p
 from assay.cli.report import ReportAnswer, answer_request
 from assay.cli.settings import load_config
 from assay.reports.json import encode_json
-from assay.reports.score import render_score
 from assay.scores.breakdown import WAYS
 from assay.scores.report import JudgeInfo
 
@@ -104,7 +103,8 @@ def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) 
         print_json(encode_json(answer.report))
     else:
         let_pipe_close()
-        console = Console()
+        console = import_module("rich.console").Console()  # JSON needs nothing that draws
+        render_score = import_module("assay.reports.score").render_score
         console.print(render_score(answer.report, answer.zone, console.width, by))
     if answer.note:
         print_note(answer.note)

@@ -6,6 +6,7 @@ written nor removed. What a shell command writes counts where the command holds 
 file that the session had written.
 """
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from assay.sessions.shell import list_commands_for
 from assay.types import Call, FileLines, Purpose, Turn
 from assay.types.lines import HASH_SIZE
 
+HASHES = struct.Struct(f"{HASH_SIZE}s")
 UNDOING: frozenset[Purpose] = frozenset({"revert", "restore", "reset"})
 
 
@@ -154,7 +156,11 @@ def list_undoing_commands(turns: Iterable[Turn]) -> tuple[str, ...]:
 
 
 def split_hashes(lines: bytes) -> Sequence[bytes]:
-    return [lines[at : at + HASH_SIZE] for at in range(0, len(lines), HASH_SIZE)]
+    return [line for (line,) in HASHES.iter_unpack(lines)]
+
+
+def count_hashes(lines: bytes) -> int:
+    return len(lines) // HASH_SIZE
 
 
 def list_file_lines(piles: dict[str, LineStack]) -> tuple[FileLines, ...]:

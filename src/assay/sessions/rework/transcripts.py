@@ -15,7 +15,7 @@ from assay.clock import parse_time
 from assay.config import Rework
 from assay.sessions.paths import make_absolute
 from assay.sessions.shell import read_command
-from assay.sessions.written_lines import split_hashes
+from assay.sessions.written_lines import count_hashes, split_hashes
 from assay.types import FileLines, ReworkResult
 
 SHORTEST_ID = 7
@@ -37,7 +37,7 @@ class SessionWork(Struct, frozen=True, kw_only=True):
 
     @property
     def lines(self) -> int:
-        return sum(len(split_hashes(one.lines)) for one in self.written)
+        return sum(count_hashes(one.lines) for one in self.written)
 
 
 Writers = dict[str, tuple[SessionWork, int]]
@@ -157,7 +157,7 @@ def find_undos(works: Sequence[SessionWork], rules: Rework) -> dict[str, ReworkR
                     found.setdefault(
                         owner.id, build_rework(later, owner.lines, gone, f"thrown away, {FROM_TRANSCRIPT}")
                     )
-        writers[later.project].update((one.path, (later, len(split_hashes(one.lines)))) for one in later.written)
+        writers[later.project].update((one.path, (later, count_hashes(one.lines))) for one in later.written)
     return found
 
 
@@ -165,10 +165,11 @@ def find_reverted(
     command: str, made: Mapping[str, Sequence[tuple[str, SessionWork]]]
 ) -> Iterator[tuple[SessionWork, str]]:
     """Whose commits a command takes back, named by their ids."""
-    purposes = {run.purpose for run in read_command(command)}
+    known = [(named, before) for named, before in COMMIT.findall(command) if named[:SHORTEST_ID] in made]
+    purposes = {run.purpose for run in read_command(command)} if known else set()
     if not purposes & {"revert", "reset"}:
         return
-    for named, before in COMMIT.findall(command):
+    for named, before in known:
         if "revert" in purposes or before:  # a reset to a commit keeps it, one to its parent does not
             for full, owner in made.get(named[:SHORTEST_ID], ()):
                 if full.startswith(named) or named.startswith(full):
@@ -182,8 +183,10 @@ def find_restored(command: str, later: SessionWork, writers: Writers) -> list[tu
     are taken to hold lines that nobody had committed.
     """
     words = command.split()
+    if not writers or not later.project or "--staged" in words:
+        return []
     runs = [run for run in read_command(command) if run.purpose in ("restore", "reset")]
-    if not runs or not later.project or "--staged" in words:
+    if not runs:
         return []
     is_all = any(run.purpose == "reset" for run in runs) and is_staying(words)
     paths = {make_absolute(path, later.project) for run in runs for path in run.paths}
