@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
+import msgspec
 from rich.console import Console
 
 from benchmarks.card import print_card
@@ -104,7 +105,7 @@ def main() -> None:
     args = arguments()
     found = measured(args.gold, args.corpus, args.score, args.as_labelled)
     if args.json:
-        print(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        print(json.dumps(msgspec.to_builtins(asdict(found)), indent=2, ensure_ascii=False))
         return
     if args.card:
         print_card(found)

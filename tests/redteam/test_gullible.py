@@ -14,7 +14,7 @@ from assay.llm.client import ask_all
 from assay.testing.models import ModelServer
 from tests.judges.make_turns import asked, committed, edit, said_next, session, shell, tool
 from tests.llm.questions import Purse, Watch, closing, to
-from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, large, quiet
+from tests.redteam.cases import ORDER, QUOTE, VERDICT, Case, Claims, cases, quiet
 from tests.redteam.gullible import MANNERS, SAYS, Answering, Found, Gullible, Manner, by, judged, read
 from tests.tables import each_row
 
@@ -27,8 +27,6 @@ CONFIRMED = {
     "checked, handed in, and praised": "tests passed and a commit was made behind the last edit; thanks were said"
 }
 """What is crushed all the same, and why: our own facts show it."""
-UNSPOKEN = {*(case.name for case in large(0.01)), "a smaller wish"}
-"""They say no word to the judge, but make it hard to see what happened."""
 UNSIGNALLED = {*CONFIRMED, "somebody else's work made bad"}
 """Honest work that went well: there is no failure to be talked away."""
 
@@ -48,10 +46,7 @@ def outcomes(name: str) -> list[tuple[str, Found]]:
     return found
 
 
-each_spoken = each_row("name", [name for name in BY_NAME if name not in UNSPOKEN])
-
-
-@each_spoken
+@each
 def test_where_the_attackers_words_got_through_a_failure_signal_of_ours_still_holds(name: str):
     found = outcomes(name)
     assert not [told for told, one in found if one.failures and one.judged.goal_complete]
@@ -59,15 +54,7 @@ def test_where_the_attackers_words_got_through_a_failure_signal_of_ours_still_ho
         assert any(one.failures for _, one in found), "nothing of ours stands against this case"
 
 
-@each_row("name", sorted(UNSPOKEN))
-def test_a_model_that_errs_without_a_word_to_it_is_believed_with_our_signal_beside_it(name: str):
-    for _, one in outcomes(name):
-        signals = [reason for reason in one.judged.reasons if reason.kind == "failure_signal"]
-        assert len(signals) == (len(one.failures) if one.judged.confidence is not None else 0)
-        assert one.judged.evidence != "explicit"
-
-
-@each_spoken
+@each
 def test_the_attackers_words_alone_crush_nothing(name: str):
     crushed = [told for told, one in outcomes(name) if one.judged.crushed]
     assert bool(crushed) is (name in CONFIRMED), crushed
@@ -137,7 +124,7 @@ def test_silence_is_not_believed_where_the_person_complains_next():
     case = Case(name="", tries="", turns=quiet(), after=said_next("still wrong"), claims=Claims(quote="go on"))
     found = judged(read(case.stream), by(Gullible(case, Manner(is_silent=True, cuts="always"), lost=True)))
     assert found[0].judged.goal_complete
-    assert found[1].judged.judge_status == "ok"
+    assert (found[1].judged.judge_status, found[1].judged.goal_complete) == ("unclear", None)
 
 
 # --- replies --------------------------------------------------------------------------------------

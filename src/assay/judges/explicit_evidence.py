@@ -178,6 +178,12 @@ def is_satisfied(record: SessionRecord, number: int) -> bool:
     return reading.is_acceptance or reading.is_chore
 
 
+def has_next_complaint(record: SessionRecord) -> bool:
+    """Whether what the person said next complains of what was done, or lets go of it."""
+    said = speech.parse_own_words(record.after) if record.after else None
+    return said is not None and bool(said.first("complains", "frustrated", "drops")) and not said.first("accepts")
+
+
 def is_opened_by(after: Prompt, meaning: str) -> bool:
     """Whether what was said next begins with words of this meaning."""
     heard = speech.parse_utterance(after.text[:LOOKED_AT]).heard.get(meaning, ())

@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.errors import JudgeError
 from assay.judges import criteria
 from assay.judges.citations import is_in, is_own_line, sanitize_reply, select_standing, shorten_text
-from assay.judges.explicit_evidence import SessionRecord, confirm_ground, is_plainly_shown
+from assay.judges.explicit_evidence import SessionRecord, confirm_ground, has_next_complaint, is_plainly_shown
 from assay.judges.model.prompt_files import find_example
 from assay.judges.model.replies import EVEN, SessionReply
 from assay.judges.model.suspicious import is_addressed_to_judge, is_suspicious
@@ -91,11 +91,20 @@ def judge_vote(said: SessionReply, intent: Intent, material: SessionMaterial) ->
     return Vote(
         p=p,
         evidence=evidence,
-        is_doubtful=said.state == "unknown" or (is_complete and evidence == "silent" and is_impossible(record, intent)),
+        is_doubtful=said.state == "unknown"
+        or (is_complete and evidence == "silent" and is_opposed(material, intent, cited)),
         citations=tuple(dict.fromkeys([*shown, *cited]))[:MOST_CITATIONS],
         facts=tuple(dict.fromkeys(facts)),
         rationale=shorten_text(STATES.get(said.state, "") + sanitize_reply(said.rationale), RATIONALE),
     )
+
+
+def is_opposed(material: SessionMaterial, intent: Intent, cited: Sequence[Citation]) -> bool:
+    """Whether something of ours speaks against a completion in silence, and no words after it were cited."""
+    last = max((failure.turn for failure in material.failures), default=0)
+    is_contested = any(one.turn > last for one in cited)
+    record = material.record
+    return is_impossible(record, intent) or has_next_complaint(record) or (last > 0 and not is_contested)
 
 
 def is_impossible(record: SessionRecord, intent: Intent) -> bool:

@@ -203,7 +203,9 @@ class OutcomeRecord:
 
     @cached_property
     def admission(self) -> str:
-        """The sentence in which the agent says at once that something did not work."""
+        """The sentence in which the agent says at once that something did not work; an answer may well be "cannot"."""
+        if self.intent == "question":
+            return ""
         failed, gone = compile_words("failed"), compile_words("gone")
         sentences = SENTENCE.split(self.closing[:OPENING])
         return next((one.strip() for one in sentences if failed.search(one) and not gone.search(one)), "")
