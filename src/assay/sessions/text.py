@@ -7,7 +7,6 @@ WORTH_CUTTING = 39
 LONGEST_WORD = 256
 SIGN = r"[\w+/=.~%:@-]"
 """What secrets are made of; scripts without spaces have other letters, and may be cut anywhere."""
-LAST_WORD = re.compile(rf"{SIGN}*\Z", re.ASCII)
 FIRST_WORD = re.compile(rf"{SIGN}*", re.ASCII)
 INSIDE = re.compile(SIGN * 2, re.ASCII)
 
@@ -27,8 +26,8 @@ def take_beginning(text: str, most: int) -> str:
     """The first characters of a text, without the word in which they end."""
     if most < 1 or not INSIDE.match(text, most - 1):
         return text[:most]
-    near = max(0, most - LONGEST_WORD)
-    return text[:near] + LAST_WORD.sub("", text[near:most])
+    backwards = text[max(0, most - LONGEST_WORD) : most][::-1]
+    return text[: most - FIRST_WORD.match(backwards).end()]  # type: ignore[union-attr]  # always
 
 
 def take_ending(text: str, most: int) -> str:

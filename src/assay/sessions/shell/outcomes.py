@@ -2,20 +2,21 @@
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
 from assay.resources import load_table
 from assay.sessions.shell.runs import STATUS_PRINTER
-from assay.types import Outcome, Run
+from assay.types import Outcome, Purpose, Run
 
 # Summaries stand at the end; a test run's whole log is not worth searching.
 _HEAD_CHARS: Final = 40_000
 _TAIL_CHARS: Final = 160_000
 _LINE_CHARS: Final = 600
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\n]{0,300}\x07|\r(?=\n)")
+_LINE_END = re.compile("\n")
 _STATUS_LINE = re.compile(r"^[^\n\d]{0,40}?(?<![\d.])(\d{1,3})[\s\"'=*)\]-]*$", re.MULTILINE)
 # Task runners put the task's name before its lines; levels of a log are no tasks.
 _LABEL = re.compile(
@@ -66,7 +67,20 @@ def _load_marks() -> tuple[tuple[_OutputMark, ...], frozenset[str]]:
     return tuple(marks), frozenset(name for mark in marks for name in mark.by)
 
 
-def _may_mean(mark: _OutputMark, run: Run, others: Sequence[Run]) -> bool:
+class _RunKind(NamedTuple):
+    """What of a run decides which marks can mean it."""
+
+    program: str
+    purpose: Purpose | None
+
+
+@lru_cache(4096)
+def _select_marks(run: _RunKind, others: tuple[_RunKind, ...]) -> tuple[_OutputMark, ...]:
+    """The marks that can only mean this run."""
+    return tuple(mark for mark in _load_marks()[0] if _may_mean(mark, run, others))
+
+
+def _may_mean(mark: _OutputMark, run: _RunKind, others: Sequence[_RunKind]) -> bool:
     """Whether a mark can only mean this run, as far as the other runs show."""
     if run.purpose not in mark.purposes or (mark.is_shared and any(other.program == run.program for other in others)):
         return False
@@ -82,9 +96,11 @@ def _may_mean(mark: _OutputMark, run: Run, others: Sequence[Run]) -> bool:
 def _read_marks(run: Run, others: Sequence[Run], output: str) -> _MarkSummary:
     """What the output says of a run of this kind, among others with a purpose."""
     found: list[tuple[int, str]] = []
-    for mark in _load_marks()[0]:
-        if _may_mean(mark, run, others):
-            found.extend((match.start(), match.lastgroup or "") for match in mark.pattern.finditer(output))
+    marks = _select_marks(_to_kind(run), tuple(map(_to_kind, others)))
+    lines = _list_line_starts(output) if marks else ()
+    for mark in marks:
+        match_line = mark.pattern.match  # to search would try every character
+        found += [(at, match.lastgroup or "") for at in lines if (match := match_line(output, at))]
     if run.purpose in ("commit", "revert") and find_commit_ids(output):
         found.append((len(output), "passed"))
     last: Outcome | None = None
@@ -94,6 +110,14 @@ def _read_marks(run: Run, others: Sequence[Run], output: str) -> _MarkSummary:
         elif last is None:
             last = "passed"
     return _MarkSummary(last, len({kind == "failed" for _, kind in found}) > 1)
+
+
+def _to_kind(run: Run) -> _RunKind:
+    return _RunKind(run.program, run.purpose)
+
+
+def _list_line_starts(output: str) -> list[int]:
+    return [0, *(match.end() for match in _LINE_END.finditer(output))]
 
 
 def _find_printed_status(runs: Sequence[Run], at: int, output: str) -> Outcome | None:
