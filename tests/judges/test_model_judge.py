@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -24,6 +24,7 @@ from assay.judges.model.prompt_files import find_example
 from assay.judges.model.verdicts import SIGNALLED, TALKS
 from assay.llm import Answers, Question, QuestionResult, Trouble, hold_dialogue
 from assay.sessions.redaction import Redactor
+from assay.sessions.shell import read_command
 from assay.types import Call, Failure, Intent, Mark, OutcomeJudgement, Part, Prompt, RubricJudgement, Run, Stream, Turn
 from tests.judges.make_turns import (
     INTENTS,
@@ -192,9 +193,10 @@ def test_what_a_task_says_of_a_session_are_numbers_and_words_of_ours(
 
 
 OUR_WORDS = """
-turns prompts tool calls of them failed; the conversation goes on: what the person said next, on another goal, is turn
-the conversation ends here; no file was edited; commands that removed files, commands with side effects;
-nothing was changed;
+turns prompts tool calls of them failed; the conversation goes on: what the person said next is turn
+the conversation ends here; no tool edited a file; commands that removed files, other commands with side effects;
+nothing was changed; nothing is known to be changed; calls whose effects are unknown; no change of code is known;
+a later one; commands that wrote documents;
 files edited of code; documents;
 commands that wrote code; last change of code: turn; no code was changed; checks: no test, linter, type check or build
 was run test lint types build runs failed the last passed ended in an unknown way after before the last change run
@@ -216,8 +218,8 @@ def test_the_facts_tell_checks_landings_and_signals_with_counts_and_turns() -> N
     told = task_of(turns, failures=[loop], after=said_next("Now the docs"))
     for line in (
         "- turns: 3; prompts: 3; tool calls: 5, 1 of them failed",
-        "- the conversation goes on: what the person said next, on another goal, is turn 4",
-        "- files edited: 2 of code; documents: 0; commands that wrote code: 0",
+        "- the conversation goes on: what the person said next is turn 4",
+        "- files edited: 2 of code; documents: 0; commands that wrote code: 0; commands that wrote documents: 0",
         "- last change of code: turn 3",
         "- test runs: 2, failed: 1; the last failed in turn 3, after the last change",
         "- handed in: 1 commit, last in turn 2",
@@ -244,7 +246,8 @@ def test_naming_files_is_no_change_of_code(call: Any) -> None:
     told = task_of(session(asked("Fix it", edit("till/sum.py"), "Fixed."), asked("and then?", call, "Done.")))
     assert "- last change of code: turn 1" in told
     assert "commands that wrote code: 0" in told
-    assert "- no file was edited; commands with side effects: 1" in task_of(session(asked("Do it", call, "Done.")))
+    alone = task_of(session(asked("Do it", call, "Done.")))
+    assert "- no tool edited a file\n- commands with side effects: 1, the last in turn 1" in alone
 
 
 def test_what_is_removed_or_formatted_behind_a_check_does_not_make_it_old() -> None:
@@ -267,6 +270,65 @@ def test_a_command_that_writes_into_a_file_is_a_change_of_code() -> None:
     told = task_of(session(asked("Do it", written, "Done.")))
     assert "commands that wrote code: 1" in told
     assert "- last change of code: turn 1" in told
+
+
+UNKNOWN_EFFECTS = {
+    "a script": "python tools/make_prices.py",
+    "code on the command line": "python -c 'from till import build; build()'",
+    "code on stdin": "python3 - <<'END'\nimport till\ntill.build()\nEND",
+    "an installer": "./install.sh",
+    "a download that is run": "curl -fsSL https://till.example/install | sh",
+    "a task": "npm run prices",
+}
+
+
+@each_row("command", UNKNOWN_EFFECTS.values(), ids=UNKNOWN_EFFECTS)
+def test_where_code_ran_nobody_says_that_nothing_was_changed(command: str) -> None:
+    ran = replace(shell(command), runs=read_command(command))
+    told = task_of(session(asked("Do it", ran, "Done.")))
+    assert "- nothing is known to be changed\n- calls whose effects are unknown: 1, the last in turn 1" in told
+
+
+LOOKING = ("cat a.py", "git status", "python --version", "npm ls", "rg price | head -3")
+
+
+@each_row("command", LOOKING, ids=str)
+def test_a_command_that_looks_changes_nothing(command: str) -> None:
+    ran = replace(shell(command), runs=read_command(command))
+    assert "- nothing was changed\n" in task_of(session(asked("Look", ran, "Seen.")))
+
+
+WRITES: dict[str, tuple[str, Literal["bash", "powershell"]]] = {
+    "a here-document": ("cat > docs/plan.md <<'END'\n# Plan\nEND", "bash"),
+    "tee": ("cat <<'END' | tee docs/plan.md\n# Plan\nEND", "bash"),
+    "Set-Content": ("@'\n# Plan\n'@ | Set-Content -Encoding ASCII docs\\plan.md", "powershell"),
+    "Out-File": ("'# Plan' | Out-File -FilePath docs/plan.md", "powershell"),
+    "Add-Content": ("Add-Content docs/plan.md '# Plan'", "powershell"),
+    "a method": ("[System.IO.File]::WriteAllText('docs/plan.md', $text)", "powershell"),
+}
+
+
+@each_row("written", WRITES.values(), ids=WRITES)
+def test_a_document_that_a_command_wrote_is_counted(written: tuple[str, Literal["bash", "powershell"]]) -> None:
+    ran = replace(shell(written[0]), runs=read_command(*written))
+    told = task_of(session(asked("Write a plan", ran, "Written.")))
+    assert "commands that wrote code: 0; commands that wrote documents: 1" in told
+    assert "- no code was changed" in told
+
+
+def test_a_command_that_hides_its_file_leaves_open_whether_code_was_changed() -> None:
+    hidden = replace(shell("Set-Content $path $text"), runs=read_command("Set-Content $path $text", "powershell"))
+    told = task_of(session(asked("Do it", edit("README.md"), hidden, "Done.")))
+    assert "- commands with side effects: 1, the last in turn 1\n- no change of code is known" in told
+
+
+def test_a_check_that_nobody_can_read_does_not_hide_the_last_one_that_told() -> None:
+    silent = replace(checked(), runs=tuple(replace(run, outcome=None) for run in checked().runs))
+    told = task_of(session(asked("Fix it", edit("a.py"), checked(), "Fixed."), asked("And now?", silent, "Fine.")))
+    assert (
+        "- test runs: 2, failed: 0; the last passed in turn 1, after the last change; "
+        "a later one ended in an unknown way in turn 2, after the last change" in told
+    )
 
 
 def test_an_end_on_a_commit_never_stands_beside_no_commit() -> None:

@@ -439,6 +439,11 @@ BASH = [
 ]
 
 POWERSHELL = [
+    ("[System.IO.File]::WriteAllText('a.txt', $text)", "[System.IO.File]::WriteAllText!", ["a.txt"]),
+    ("if ($x) { [IO.File]::AppendAllLines($path, $lines) }", "[IO.File]::AppendAllLines!", []),
+    ("$text = [IO.File]::ReadAllText('a.txt')", ""),
+    ("@'\nopen('a.py', 'w').write('x')\n'@ | python -", "python!", ["a.py"]),
+    ("@'\nprint(1)\n'@ | python -", "python", []),
     ("Get-ChildItem -Recurse -Filter *.cs", "Get-ChildItem"),
     ("Get-Content .\\a.txt | Select-Object -First 10", "Get-Content Select-Object"),
     ("Select-String -Path *.ps1 -Pattern 'Remove-Item'", "Select-String"),

@@ -133,6 +133,17 @@ def test_a_service_that_fails_again_and_again_is_told_once():
     assert "\n- the model's service failed, 12 times:\n| overloaded\n" in told(*turns_of(asked("go", *marks, "x")))
 
 
+def test_a_pull_request_is_named_once_however_often_the_client_tells_of_it():
+    def told(*numbers: int) -> list[Mark]:
+        return [Mark(kind="pr", at="", detail=f"https://x.y/pull/{n}") for n in numbers]
+
+    turns = turns_of(asked("Open it", *told(7, 7, 8), "Opened."), asked("And then?", *told(7, 8, 9), "Done."))
+    text = render_session(turns, None, 10_000)
+    assert [text.count(f"pull/{n}") for n in (7, 8, 9)] == [1, 1, 1]
+    assert "a pull request, 2 times:\n| https://x.y/pull/7\n| https://x.y/pull/8" in text
+    assert render_prompts(turns, 10_000).count("a pull request") == 2
+
+
 def test_a_to_do_list_is_not_worth_a_line():
     assert "to-do" not in told(*turns_of(asked("go", tool("todo"), "Done.")))
 

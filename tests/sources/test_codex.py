@@ -1,5 +1,6 @@
 """Each fixture in `codex/` is a rollout with one oddity; `test_fixtures` compares the events it gives."""
 
+import json
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,6 +105,25 @@ def test_every_way_to_call_a_shell_is_read(id: str, command: str, status: str, e
     call = ended(events_of("before_turn_ids")[1])[id]
     assert (call.kind, call.command, call.status, call.exit_code) == ("shell", command, status, exit_code)
     assert call.dialect == ("powershell" if id == "c6" else "bash")
+
+
+@pytest.mark.parametrize(
+    ("folder", "shell", "dialect"),
+    [
+        ("C:\\code\\till", "", "powershell"),
+        ("/home/x/till", "", "bash"),
+        ("C:\\code\\till", "bash", "bash"),
+        ("/home/x/till", "pwsh", "powershell"),
+    ],
+)
+def test_a_command_that_names_no_shell_is_powershell_on_windows(folder: str, shell: str, dialect: str) -> None:
+    given = {"command": "Set-Content a.md x"} | ({"shell": shell} if shell else {})
+    called = {"type": "function_call", "name": "shell_command", "call_id": "c1", "arguments": json.dumps(given)}
+    reader, events = codex.Reader(), list[Event]()
+    for kind, payload in (("session_meta", {"id": "t-1", "cwd": folder}), ("response_item", called)):
+        line = json.dumps({"timestamp": "t", "type": kind, "payload": payload})
+        reader.take(DECODER.decode(line.encode()), events.append)
+    assert [(call.command, call.dialect) for call in only(events, Call)] == [("Set-Content a.md x", dialect)]
 
 
 def test_a_patch_is_counted_by_its_text_and_a_failed_one_not_at_all() -> None:

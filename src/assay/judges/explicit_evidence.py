@@ -29,7 +29,8 @@ LOOKED_AT, EARLY = 600, 4
 
 
 PREPARING = frozenset(
-    "git gh hub rm mkdir rmdir touch chmod chown ln curl wget tar unzip gunzip ssh scp rsync docker".split()
+    "git gh hub rm mkdir rmdir touch chmod chown ln curl wget tar unzip gunzip ssh scp rsync docker "
+    "new-item remove-item ni md ri del erase rd".split()
 )
 """Programs that name files without writing into them."""
 PIPED = re.compile(r"\s(?:\d?>(?:&\s*)?\s*\S+|\|\s.*)\Z", re.DOTALL)
@@ -70,11 +71,14 @@ def build_record(turns: Sequence[Turn], after: Prompt | None) -> SessionRecord:
 
 def is_code_change(call: Call) -> bool:
     """Whether it changed what stands in a file that is no document: `git add`, `mkdir` or a download do not."""
-    paths = [edit.path for edit in list_made_edits(call)]
-    if is_mutating(call):
-        runs = [run for run in call.runs if run.program not in PREPARING and run.purpose != "format"]
-        paths += [path for run in runs for path in run.paths]
+    paths = [*(edit.path for edit in list_made_edits(call)), *list_written_paths(call)]
     return any(not DOCUMENT.search(path) for path in paths)
+
+
+def list_written_paths(call: Call) -> list[str]:
+    """The files that a command wrote into, where it names them."""
+    runs = [run for run in call.runs if run.program.lower() not in PREPARING and run.purpose != "format"]
+    return [path for run in runs for path in run.paths] if is_mutating(call) else []
 
 
 def list_reruns(calls: Sequence[tuple[int, Call]], changed_at: int) -> Iterator[Rerun]:

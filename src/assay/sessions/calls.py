@@ -4,13 +4,22 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from assay.sessions.text import take_beginning
-from assay.types import Call, Edit, Turn
+from assay.types import Call, Edit, Run, Turn
 
 ENDED = frozenset({"ok", "error", "interrupted"})
 CHECKS = frozenset({"test", "lint", "types", "build"})
 """Purposes of runs that check work."""
 LANDING = frozenset({"commit", "push", "pr"})
 """Purposes of runs that hand work in."""
+INTERPRETERS = frozenset(
+    "python python2 python3 py pypy pypy3 ipython node nodejs tsx ts-node deno bun ruby perl php Rscript julia lua "
+    "elixir sh bash zsh dash ksh fish pwsh powershell".split()
+)
+"""They run code that a command does not tell all of."""
+RUNNERS = frozenset("npm pnpm yarn npx uvx go cargo dotnet mix make just task rake uv poetry".split())
+SCRIPT = re.compile(r"\.(?:sh|bash|py|ps1|rb|pl|js|mjs|cjs|ts|bat|cmd)\Z", re.IGNORECASE)
+STARTS_CODE = re.compile(r"(?<![\w-])(?:run|run-script|exec|dlx|generate|npx|uvx|make|just|task|rake)(?![\w-])")
+ASKS = re.compile(r"(?<!\S)(?:--version|--help|-V|-v|-h)(?!\S)")
 TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
 LONGEST_LINE = 200
 
@@ -34,6 +43,24 @@ def is_mutating(call: Call) -> bool:
     if call.kind == "edit":
         return call.status == "ok" and bool(call.edits)
     return call.status in ENDED and any(run.mutates for run in call.runs)
+
+
+def has_unknown_effects(call: Call) -> bool:
+    """Whether nobody can tell what a call that ran has changed: it ran code, or somebody else's tool."""
+    if call.status not in ENDED or is_mutating(call):
+        return False
+    if call.kind != "shell":
+        return call.kind == "mcp"
+    return not ASKS.search(call.command) and any(is_running_code(run, call.command) for run in call.runs)
+
+
+def is_running_code(run: Run, command: str) -> bool:
+    """Whether a run without a purpose starts a script, an interpreter or a task."""
+    if run.purpose is not None:
+        return False
+    if run.program in RUNNERS:
+        return bool(STARTS_CODE.search(command))
+    return run.program in INTERPRETERS or bool(SCRIPT.search(run.program))
 
 
 def has_failed(call: Call) -> bool:

@@ -194,7 +194,8 @@ def build_marks(marks: Sequence[Mark], view: TurnView) -> TextBlock:
     head = f"- {MARK_NAMES[first.kind]}{format_times(len(marks))}"
     if first.kind not in ("pr", "api_error", "rollback") or not first.detail.strip():
         return TextBlock(view.number, lambda: [head])
-    return TextBlock(view.number, lambda: [f"{head}:", *quote_names([first.detail], 200)])
+    details = list(dict.fromkeys(mark.detail for mark in marks if mark.detail.strip()))
+    return TextBlock(view.number, lambda: [f"{head}:", *quote_names(details[:MOST_FILES], 200)])
 
 
 # --- what was done, call by call or in sum --------------------------------------------------

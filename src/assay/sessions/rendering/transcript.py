@@ -29,7 +29,7 @@ from assay.sessions.rendering.words import (
     format_time,
     list_titles,
 )
-from assay.types import Prompt, Turn
+from assay.types import Mark, Prompt, Turn
 
 IN_PART = "everything else in part"
 AFTER, AFTER_SHORT = (2_000, 500), (300, 100)
@@ -89,6 +89,7 @@ def render_session(turns: Sequence[Turn], after: Prompt | None, tokens: int) -> 
 
     What is left out, and in which order, is in `docs/concepts/rendering.md`; the text itself says it too.
     """
+    turns = name_pulls_once(turns)
     what = format_count(len(turns), "turn", "turns")
     request = RenderRequest(turns, after, tokens, find_room(what, tokens), find_names(turns))
     lines = fit_session(replace(request, room=EVERYTHING))
@@ -99,6 +100,19 @@ def render_session(turns: Sequence[Turn], after: Prompt | None, tokens: int) -> 
     if weigh_lines(shown) > request.room:
         shown = drop_repeats(fit_session(request))
     return render_frame(what, shown)
+
+
+def name_pulls_once(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns, each pull request named where it first is: clients tell of it again and again."""
+    known: set[str] = set()
+
+    def is_new(mark: Mark) -> bool:
+        if mark.kind != "pr" or mark.detail not in known:
+            known.update([mark.detail] if mark.kind == "pr" else [])
+            return True
+        return False
+
+    return [replace(turn, marks=tuple(filter(is_new, turn.marks))) if turn.marks else turn for turn in turns]
 
 
 def fit_session(request: RenderRequest) -> list[str]:
@@ -216,6 +230,7 @@ def render_squeezed(request: RenderRequest, brief: Brief) -> list[str]:
 
 def render_prompts(turns: Sequence[Turn], tokens: int, branch: str = "") -> str:
     """Every prompt with the number of its turn, and in a few lines what was done before the next."""
+    turns = name_pulls_once(turns)
     what = format_count(len(turns), "turn", "turns") + ", prompts only"
     room = find_room(what, tokens)
     called = find_names(turns)

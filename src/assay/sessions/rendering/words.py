@@ -120,9 +120,12 @@ def describe_calls(calls: Sequence[Call]) -> str:
 
 
 def describe_checks(calls: Iterable[Call]) -> str:
-    """How each sort of check went last."""
-    last = {run.purpose: run.outcome or "unknown" for call in calls for run in call.runs if run.purpose}
-    return ", ".join(f"{purpose} {outcome}" for purpose, outcome in last.items() if purpose != "commit")
+    """How each sort of check went last, as far as is known."""
+    last: dict[str, list[str]] = {}
+    for run in (run for call in calls for run in call.runs if run.purpose and run.purpose != "commit"):
+        told = last.setdefault(run.purpose or "", [])
+        told[:] = [run.outcome] if run.outcome else [*told[:1], "then unknown" if told else "unknown"]
+    return ", ".join(f"{purpose} {' '.join(told)}" for purpose, told in last.items())
 
 
 def describe_turns(turns: Sequence[Turn]) -> str:

@@ -25,13 +25,17 @@ _QUOTED = frozenset({"array_literal_expression", "string_literal", "command_name
 _STATUS = re.compile(r"\$LASTEXITCODE|\$\?", re.IGNORECASE)
 _FAILS = re.compile(r"\$LASTEXITCODE\s*-(?:ne|gt)\s*0|-not\s*\$\?|!\s*\$\?", re.IGNORECASE)
 _LEAVES = re.compile(r"\b(?:exit|throw|return)\b", re.IGNORECASE)
-_LONE_DASHES = re.compile(r"(?<=\s)--(?=\s)")
+_LONE_DASHES = re.compile(r"(?<=[ \t])(?:--(?=\s)|-(?=\s*(?:\Z|[|;\n])))")
 _PRINTERS = frozenset({"echo", "write-host", "write-output"})
 _SWITCHES = frozenset({
     "-recurse", "-force", "-verbose", "-whatif", "-confirm", "-append", "-noclobber", "-passthru", "-nonewline",
     "-usebasicparsing", "-asjob", "-notypeinformation", "-container", "-directory", "-file", "-confirm:$false",
     "-recurse:$true", "-skipcertificatecheck",
 })  # fmt: skip
+_WRITES_FILES = re.compile(
+    r"\[(?:System\.)?IO\.(?:File|Directory)\]::(?:Write|Append|Delete|Move|Copy|Create|Replace)\w*", re.IGNORECASE
+)
+_FIRST_STRING = re.compile(r"""\(\s*(?:'([^']*)'|"([^"$`]*)")""")
 _SENDS = frozenset({"post", "put", "patch", "delete"})
 _ALIASED = frozenset({"curl", "wget"})
 
@@ -81,6 +85,8 @@ class _PowershellWalk:
         elif kind == "flow_control_statement":
             self.read_flow_control(node)
         else:
+            if kind == "invokation_expression":
+                self.read_method(node)
             for child in node.children:
                 self.read_node(child)
         if kind in _BLOCKS:
@@ -111,6 +117,13 @@ class _PowershellWalk:
             self.read_node(node)
             weaken_range(self.found, start, len(self.found), "output")
 
+    def read_method(self, node: Node) -> None:
+        """Read a method of .NET that writes files, as a command of its name and its file."""
+        text = _read_text(node)
+        if name := _WRITES_FILES.match(text):
+            file = _FIRST_STRING.match(text, name.end())
+            self.found.append(SimpleCommand(words=[name[0], (file[1] or file[2] or "") if file else ""], writes=[]))
+
     def read_elements(self, children: list[Node], simple: SimpleCommand, nested: list[Node]) -> None:
         """Read the arguments and redirections of a command."""
         for child in children:
@@ -134,14 +147,17 @@ class _PowershellWalk:
                     simple.writes.append(target)
 
     def read_pipe(self, node: Node) -> None:
-        """Read `a | b`: the last part is heard."""
-        start = len(self.found)
+        """Read `a | b`: the last part is heard, and a text that stands first is what the next one reads."""
+        start, fed = len(self.found), ""
         for child in node.children:
             if child.is_named:
                 middle = len(self.found)
                 self.read_node(child)
                 if len(self.found) > middle:
                     weaken_range(self.found, start, middle, "output")
+                    self.found[middle].stdin = fed
+                text = _read_text(child)
+                fed = _unquote(text) if text[:1] in "\"'@" and len(self.found) == middle else ""
 
     def read_chain(self, node: Node) -> None:
         """Read `a && b`, `a || b`: a flat row of parts with the operators between them."""
@@ -213,8 +229,8 @@ def parse_powershell(text: str) -> list[SimpleCommand]:
     """Every simple command of a PowerShell text."""
     root = _build_parser().parse(text.encode("utf-8", "replace")).root_node
     if root.has_error and _LONE_DASHES.search(text):
-        # The grammar knows no `--`, which git needs; quoted it means the same.
-        root = _build_parser().parse(_LONE_DASHES.sub("'--'", text).encode("utf-8", "replace")).root_node
+        # The grammar knows neither `--`, which git needs, nor `-` for stdin; quoted they mean the same.
+        root = _build_parser().parse(_LONE_DASHES.sub(r"'\g<0>'", text).encode("utf-8", "replace")).root_node
     walk = _PowershellWalk()
     walk.read_node(root)
     return walk.found
@@ -256,6 +272,8 @@ def _parse_arguments(args: list[str]) -> tuple[dict[str, str], list[str]]:
 
 def judge_cmdlet(program: str, args: list[str]) -> Effect | None:
     """The effect of a cmdlet or its alias; `None` for anything else."""
+    if program.startswith("["):
+        return to_effect(args)
     known = _load_cmdlets()
     lower = program.lower()
     name = known.same.get(lower, lower)

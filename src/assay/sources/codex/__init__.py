@@ -20,7 +20,7 @@ from assay.sources.codex.reader import Reader
 from assay.sources.codex.records import Record
 
 AGENT = "codex"
-VERSION = 5
+VERSION = 6
 
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
 

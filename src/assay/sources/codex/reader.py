@@ -313,9 +313,9 @@ class Reader(Struct):
         given = payload.input if payload.type == "custom_tool_call" else parse_arguments(payload.arguments)
         call_id = to_text(payload.call_id)
         if call_id and name == "exec" and isinstance(given, str):
-            self.ledger.open_call(context, call_id, draft_script_calls(given), given)
+            self.ledger.open_call(context, call_id, draft_script_calls(given, self.folder), given)
         elif call_id:
-            self.ledger.open_call(context, call_id, [draft_call(name, given)])
+            self.ledger.open_call(context, call_id, [draft_call(name, given, self.folder)])
 
     def read_local_shell_call(self, payload: Payload, context: EventContext) -> None:
         self.note_action()

@@ -35,8 +35,12 @@ _SILENT = frozenset({"update_plan", "view_image", "spawn_agent", "request_user_i
 
 _POSIX = re.compile(r"(?:^|/)(?:ba|z|da|k|a)?sh$")
 _POWERSHELL = re.compile(r"(?:^|[\\/])(?:powershell|pwsh)(?:\.exe)?$", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _MAKES_PR = re.compile(r"\bgh\s+pr\s+create\b|\bglab\s+mr\s+create\b")
 _SAYS_EXIT = re.compile(r"exit_?code|JSON\.stringify", re.IGNORECASE)
+
+
+Dialect = Literal["bash", "powershell"]
 
 
 class CallDraft(Struct):
@@ -46,7 +50,7 @@ class CallDraft(Struct):
     kind: CallKind = "other"
     target: str = ""
     command: str = ""
-    dialect: Literal["bash", "powershell"] = "bash"
+    dialect: Dialect = "bash"
     edits: tuple[Edit, ...] = ()
     session: str = ""
 
@@ -56,11 +60,13 @@ class CallDraft(Struct):
         return bool(_MAKES_PR.search(self.command))
 
 
-def draft_call(name: str, arguments: Any) -> CallDraft:
-    """The draft of one call; `arguments` is what the tool was given, decoded."""
+def draft_call(name: str, arguments: Any, folder: str = "") -> CallDraft:
+    """The draft of one call in a folder; `arguments` is what the tool was given, decoded."""
     given = to_table(arguments)
     if name in _SHELLS:
-        command, dialect = parse_shell_command(given.get("command") or given.get("cmd"))
+        command, dialect = parse_shell_command(
+            given.get("command") or given.get("cmd"), find_dialect(to_text(given.get("shell")), folder)
+        )
         return CallDraft(name, "shell", command=command, dialect=dialect, edits=find_shell_patch(command))
     if name == "apply_patch":
         patch = arguments if isinstance(arguments, str) else to_text(given.get("input")) or to_text(given.get("patch"))
@@ -80,15 +86,14 @@ def parse_arguments(given: Any) -> Any:
 _TOLD_BY_END = ("mcp__", "web_search", "web__", "web.")
 
 
-def draft_script_calls(script: str) -> list[CallDraft]:
+def draft_script_calls(script: str, folder: str = "") -> list[CallDraft]:
     """Drafts of the calls in an `exec` script; one of kind "other" where none can be found."""
     found: list[CallDraft] = []
     others: list[str] = []
     for dug in find_calls(script):
         if dug.tool in _SHELLS or dug.tool == "apply_patch" or dug.tool in _SILENT:
-            one = draft_call(
-                dug.tool, {"command": dug.argument} if _is_bare_command(dug.tool, dug.argument) else dug.argument
-            )
+            is_bare = _is_bare_command(dug.tool, dug.argument)
+            one = draft_call(dug.tool, {"command": dug.argument} if is_bare else dug.argument, folder)
             if one.command or one.edits or dug.tool in _SILENT:
                 found.append(one)
                 continue
@@ -103,10 +108,17 @@ def has_exit_codes(script: str) -> bool:
     return bool(_SAYS_EXIT.search(script))
 
 
-def parse_shell_command(command: Any) -> tuple[str, Literal["bash", "powershell"]]:
+def find_dialect(shell: str, folder: str) -> Dialect:
+    """What a text is written in that names no shell: the one asked for, else PowerShell on Windows."""
+    if shell:
+        return "powershell" if _POWERSHELL.search(shell) else "bash"
+    return "powershell" if _DRIVE.match(folder) else "bash"
+
+
+def parse_shell_command(command: Any, otherwise: Dialect = "bash") -> tuple[str, Dialect]:
     """The text a shell was given, out of `["bash", "-lc", text]` and the like, and its dialect."""
     if isinstance(command, str):
-        return command, "bash"
+        return command, otherwise
     words = [part for part in to_list(command) if isinstance(part, str)]
     if not words:
         return "", "bash"
