@@ -141,38 +141,56 @@ class ReworkOutcome(Struct, frozen=True, kw_only=True):
 
 
 def follow_rework(
-    store: Store, linked: Iterable[LinkedSession], sessions: Iterable[Session], rules: Rework, as_of: datetime
+    store: Store, linked: Sequence[LinkedSession], sessions: Iterable[Session], rules: Rework, as_of: datetime
 ) -> ReworkOutcome:
     """What became of these sessions' lines, given all sessions there are."""
     pulls = {(one.agent, one.id): list_pulls(one) for one in sessions}
-    known = [build_followed(one, pulls.get(name_session(one), ())) for one in linked]
-    following = ReworkFollower(store, known, rules, as_of)
-    wanted = [one for one in known if one.name in pulls]
+    asked = {name: build_followed(one, pulls[name]) for one in linked if (name := name_session(one)) in pulls}
+    wanted = [*asked.values()]
+    if any(is_followed(one, rules, as_of) for one in wanted):
+        known = [asked.get(name_session(one)) or build_followed(one, ()) for one in linked]
+    else:
+        known = wanted  # whoever wrote nothing to speak of has nothing that others could take away
+    following = ReworkFollower(store, known, wanted, rules, as_of)
     with Repositories(rules.repos) as repositories:
-        following.follow_all(wanted, repositories)
-    return following.build_outcome(wanted)
+        following.follow_all(repositories)
+    return following.build_outcome()
+
+
+def is_followed(one: FollowedSession, rules: Rework, as_of: datetime) -> bool:
+    """Whether a session has lines enough, or commits that may be reverted, and is no news of the future."""
+    is_worth = bool(one.work.commits) or one.work.lines >= rules.min_lines
+    return is_worth and one.began <= as_of.timestamp()
 
 
 class ReworkFollower:
     """One look at the repositories of some sessions."""
 
-    def __init__(self, store: Store, known: Sequence[FollowedSession], rules: Rework, as_of: datetime) -> None:
+    def __init__(
+        self,
+        store: Store,
+        known: Sequence[FollowedSession],
+        wanted: Sequence[FollowedSession],
+        rules: Rework,
+        as_of: datetime,
+    ) -> None:
         self.store = store
         self.known = known
+        self.wanted = wanted
         self.rules = rules
         self.as_of = as_of
         self.patience = PATIENCE + rules.days * DAY
         """How long after a session commits can matter to it."""
-        self.fates = store.rework.load_fates(one.name for one in known)
+        self.fates = store.rework.load_fates(one.name for one in wanted)
         self.found: dict[StreamName, FollowResult] = {}
         self.reasons: dict[StreamName, str] = {}
         """Why a session has no repository."""
         self.histories = 0
 
-    def follow_all(self, wanted: Sequence[FollowedSession], repositories: Repositories) -> None:
-        """Find out about all of these that have anything to follow."""
-        names = {one.name for one in wanted if self.is_followed(one)}
-        some = [one for one in self.find_near(wanted) if one.work.commits or one.work.written] if names else []
+    def follow_all(self, repositories: Repositories) -> None:
+        """Find out about all that are wanted and have anything to follow."""
+        names = {one.name for one in self.wanted if is_followed(one, self.rules, self.as_of)}
+        some = [one for one in self.find_near() if one.work.commits or one.work.written] if names else []
         repositories.look_up_all(one.query for one in some)
         places: defaultdict[str, list[FollowedSession]] = defaultdict(list)
         for one in some:
@@ -187,15 +205,10 @@ class ReworkFollower:
             except (BadInput, OSError) as error:  # git is gone, or out of memory: that is no reason to score nothing
                 self.reasons |= {one.name: str(error) for one in here if one.name not in self.found}
 
-    def is_followed(self, one: FollowedSession) -> bool:
-        """Whether a session has lines enough, or commits that may be reverted, and is no news of the future."""
-        is_worth = bool(one.work.commits) or one.work.lines >= self.rules.min_lines
-        return is_worth and one.began <= self.as_of.timestamp()
-
-    def find_near(self, wanted: Sequence[FollowedSession]) -> list[FollowedSession]:
-        """Sessions that were active when the lines of these were waited for."""
-        since = min((one.began for one in wanted), default=0.0)
-        until = max((one.ended for one in wanted), default=0.0) + self.patience
+    def find_near(self) -> list[FollowedSession]:
+        """Sessions that were active when the lines of those that are wanted were waited for."""
+        since = min((one.began for one in self.wanted), default=0.0)
+        until = max((one.ended for one in self.wanted), default=0.0) + self.patience
         return [one for one in self.known if one.ended >= since and one.began <= until]
 
     def follow_in(self, here: "RepositorySessions", names: set[StreamName]) -> None:
@@ -292,17 +305,17 @@ class ReworkFollower:
 
     # --- what is said of it ---------------------------------------------------------------------
 
-    def build_outcome(self, wanted: Sequence[FollowedSession]) -> ReworkOutcome:
+    def build_outcome(self) -> ReworkOutcome:
         """The state of every session; where git says nothing, later transcripts may."""
-        states = {one.name: self.decide_state(one) for one in wanted}
-        unknown = [one for one in wanted if states[one.name].state == "unknown"]
+        states = {one.name: self.decide_state(one) for one in self.wanted}
+        unknown = [one for one in self.wanted if states[one.name].state == "unknown"]
         undone, removed = self.find_in_transcripts(unknown)
         for one in unknown:
             found = (removed if one.name in self.reasons else undone).get(one.work.id)
             states[one.name] = found or states[one.name]
         if any(state.state == "yes" and state.commit for state in states.values()):
             brought = self.list_commit_sessions()
-            states = {one.name: name_replacer(states[one.name], one.work.id, brought) for one in wanted}
+            states = {one.name: name_replacer(states[one.name], one.work.id, brought) for one in self.wanted}
         ages = tuple(age for name in states if name in self.found for age in self.found[name].ages)
         return ReworkOutcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
 
@@ -337,8 +350,9 @@ class ReworkFollower:
         for one in self.known:
             for commit in one.work.commits:
                 found[commit[:SHORTEST_ID]].append(one.work.id)
+        fates = self.store.rework.load_fates(one.name for one in self.known) | self.fates
         for one in self.known:
-            fate = self.fates.get(one.name)
+            fate = fates.get(one.name)
             for commit in FOLLOWED(fate.found).commits if fate and fate.found else ():
                 found[commit[:SHORTEST_ID]].append(one.work.id)
         return found
