@@ -4,6 +4,12 @@ Every command here was made up for this table.
 """
 
 BASH = [
+    (
+        'E=1 go test ./... 2>&1 | grep -v "no test" | tail -8\necho "= lint ="\ngolangci-lint run 2>&1 | tail -8',
+        "go:test grep tail echo golangci-lint:lint tail",
+    ),
+    ("pytest \\\n  -q 2>&1 | grep x | tail -3 \\\n  -q", "pytest:test grep tail"),
+    ("pytest 2>&1 | sort | tail\ncat > a.py <<'END'\nx = 1\nEND", "pytest:test sort tail cat!", ["a.py"]),
     # looking around
     ("ls -la", "ls"),
     ("cd src && ls", "cd ls"),

@@ -126,6 +126,25 @@ def test_a_command_that_names_no_shell_is_powershell_on_windows(folder: str, she
     assert [(call.command, call.dialect) for call in only(events, Call)] == [("Set-Content a.md x", dialect)]
 
 
+@pytest.mark.parametrize(
+    ("printed", "status"),
+    [
+        ("exec command rejected by user", "rejected"),
+        ("failed in sandbox with execution error: sandbox denied exec error, exit code: 2, stderr: no such", "error"),
+        ("error: open till.db: permission denied", "error"),
+        ("The till was denied a discount.", "ok"),
+    ],
+)
+def test_only_a_person_refuses_a_call(printed: str, status: str) -> None:
+    called = {"type": "function_call", "name": "shell_command", "call_id": "c1", "arguments": '{"command": "make"}'}
+    told = {"type": "function_call_output", "call_id": "c1", "output": printed}
+    reader, events = codex.Reader(), list[Event]()
+    for payload in (called, told):
+        line = json.dumps({"timestamp": "t", "type": "response_item", "payload": payload})
+        reader.take(DECODER.decode(line.encode()), events.append)
+    assert ended(events)["c1"].status == status
+
+
 def test_a_patch_is_counted_by_its_text_and_a_failed_one_not_at_all() -> None:
     calls = ended(events_of("before_turn_ids")[1])
     assert [(edit.path, edit.added, edit.removed, edit.how) for edit in calls["c3"].edits] == [

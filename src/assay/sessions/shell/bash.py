@@ -7,6 +7,7 @@ says of them: a pipe hides its left side, `;` hides what stands before it, `&&` 
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Final
 
 import tree_sitter_bash
@@ -57,18 +58,32 @@ def parse_bash(text: str, options: tuple[str, ...] = ()) -> list[SimpleCommand]:
 
 def parse_bash_tree(text: str, options: tuple[str, ...] = ()) -> list[SimpleCommand]:
     """Every simple command of a bash text, by the syntax tree alone."""
-    walk = _BashWalk()
+    source = text.encode("utf-8", "replace")
+    walk = _walk_tree(source, options)
+    if walk.missed_ends:
+        parts = bytearray(source)
+        for at in walk.missed_ends:
+            parts[at] = ord(";")
+        walk = _walk_tree(bytes(parts), options)
+    return walk.found
+
+
+def _walk_tree(source: bytes, options: tuple[str, ...]) -> "_BashWalk":
+    walk = _BashWalk(source)
     if options:
         walk.set_options(["set", *options])
-    walk.read_node(_build_parser().parse(text.encode("utf-8", "replace")).root_node)
-    return walk.found
+    walk.read_node(_build_parser().parse(source).root_node)
+    return walk
 
 
 class _BashWalk:
     """One pass over one tree; `found` grows in the order of the text."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: bytes) -> None:
+        self.source = source
         self.found: list[SimpleCommand] = []
+        self.missed_ends: list[int] = []
+        """Places of line ends that the grammar read over: behind `a 2>&1 | b | c` it takes the next line for words."""
         self.depth = 0
         self.stops_on_error = False
         self.pipefail = False
@@ -109,7 +124,10 @@ class _BashWalk:
         words: list[str] = []
         simple = SimpleCommand(words=words, writes=[])
         nested: list[Node] = []
-        for child in node.children:
+        children = node.children
+        if children and b"\n" in self.source[children[0].start_byte : children[-1].start_byte]:
+            self.note_missed_ends(children)
+        for child in children:
             kind = child.type
             text = (child.text or b"").decode("utf-8", "replace")
             if kind in ("word", "number"):
@@ -128,6 +146,13 @@ class _BashWalk:
             if "(" in text or "`" in text:
                 nested.append(child)
         return self.add_command(simple, nested)
+
+    def note_missed_ends(self, children: list[Node]) -> None:
+        """Note where a line ends between two words of what should be one command."""
+        for one, other in pairwise(children):
+            between = self.source[one.end_byte : other.start_byte]
+            if between.strip() == b"" and b"\n" in between and "heredoc_redirect" not in (one.type, other.type):
+                self.missed_ends.append(one.end_byte + between.index(b"\n"))
 
     def add_command(self, simple: SimpleCommand, nested: list[Node]) -> int:
         """Put a command on the list, with what it prints and what its words run."""

@@ -17,7 +17,10 @@ _HEADER = re.compile(
 _SCRIPT = re.compile(
     r"Script (?P<how>completed|failed|terminated|running with cell ID (?P<cell>\S+))\nWall time[^\n]*\n"
 )
-_REJECTED = re.compile(r"rejected by (?:the )?user|\bdenied\b|declined by (?:the )?user", re.IGNORECASE)
+_REJECTED = re.compile(
+    r"(?:rejected|denied|declined) by (?:the )?user|\buser (?:has )?(?:denied|rejected|declined)\b|\Adenied\b",
+    re.IGNORECASE,
+)
 _INTERRUPTED = re.compile(r"aborted by (?:the )?user|^aborted\b", re.IGNORECASE)
 _FAILED = re.compile(
     r"(?:apply_patch verification failed|(?:failed|unable|could not|cannot) |execution error|invalid patch"
