@@ -93,6 +93,17 @@ def test_what_every_command_needs_is_not_imported_for(words: str):
     assert done.stdout.endswith("[]\n")
 
 
+def test_a_report_as_json_imports_nothing_that_draws(tmp_path: Path):
+    write_lines(tmp_path / "s1.jsonl", *build_conversation("s1", 2))
+    code = f"import sys; from assay.cli.main import main; sys.argv = ['assay', 'score', {str(tmp_path)!r}, '--json']\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += "print([name for name in sys.modules if name.partition('.')[0] == 'rich'], file=sys.stderr)"
+    variables = environment(HOME=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=variables, check=True)
+    assert len(json.loads(done.stdout)["sessions"]) == 1
+    assert done.stderr == "[]\n"
+
+
 def test_without_a_command_help_is_shown():
     assert "Usage" in run().out
 

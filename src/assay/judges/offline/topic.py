@@ -29,8 +29,6 @@ REFERENCE = re.compile(r"https?://\S+|#\d{2,6}\b|\b[A-Z]{2,8}-\d{1,6}\b")
 UNANSWERING = frozenset({"rejection", "queued", "shell"})
 """Said inside the work, not about new work."""
 Paths = frozenset[str]
-PIECE = re.compile(rf"[{UNSPACED}]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z{UNSPACED}]+")
-"""A run of unspaced script, a word, or a part of an identifier."""
 STEM = 7
 """Inflections differ behind it."""
 LONGEST_PROMPT, LONGEST_REPLY, LONGEST_COMMAND, LONGEST_TARGET = 2_000, 1_500, 200, 120
@@ -310,6 +308,12 @@ def load_empty_words() -> frozenset[str]:
     return frozenset(work.split()) | {word for words in load_frequent_words().values() for word in words}
 
 
+@cache
+def compile_piece() -> re.Pattern[str]:
+    """A run of unspaced script, a word, or a part of an identifier."""
+    return re.compile(rf"[{UNSPACED}]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z{UNSPACED}]+")
+
+
 @lru_cache(1024)
 def collect_words(text: str) -> frozenset[str]:
     """The different words of a text."""
@@ -326,7 +330,7 @@ def split_words(text: str) -> list[str]:
     """Stems of words, parts of identifiers, pairs of characters of unspaced script."""
     found: list[str] = []
     dull = load_empty_words()
-    for piece in PIECE.findall(text):
+    for piece in compile_piece().findall(text):
         if piece[0] >= "\u3005":
             found += [piece[n : n + 2] for n in range(len(piece) - 1)] or [piece]
         elif len(piece) > 2 and (low := piece.lower()) not in dull:

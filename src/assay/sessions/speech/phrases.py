@@ -20,11 +20,6 @@ LANGUAGES = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
 
 UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9d\u3005"
 """Kana, Han, Hangul: matched character by character, since a phrase may stand anywhere in a run of them."""
-TOKEN = re.compile(
-    rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:(?:[^\W{UNSPACED}]|['-])*[^\W_{UNSPACED}])?|\d+|[?？!！。\n]|\.(?=\s|\Z)"
-)
-"""A character of those scripts, a word with its apostrophes and hyphens, a number, or the end of a sentence."""
-
 GAP = ".."
 KINDS = ""
 STEMS = "*"
@@ -34,9 +29,17 @@ Trie = dict[str, Any]
 """Token to deeper trie; `""` holds the kinds of the phrases that end here, `"*"` the stems that may follow."""
 
 
+@cache
+def compile_token() -> re.Pattern[str]:
+    """A character of those scripts, a word with its apostrophes and hyphens, a number, or the end of a sentence."""
+    return re.compile(
+        rf"[{UNSPACED}]|[^\W\d_{UNSPACED}](?:(?:[^\W{UNSPACED}]|['-])*[^\W_{UNSPACED}])?|\d+|[?？!！。\n]|\.(?=\s|\Z)"
+    )
+
+
 def split_words(text: str) -> list[str]:
     """The words of a text, as they are looked up."""
-    return TOKEN.findall(text.casefold().replace("’", "'"))
+    return compile_token().findall(text.casefold().replace("’", "'"))
 
 
 class PackedPhrases(msgspec.Struct, frozen=True):
@@ -94,6 +97,7 @@ def load_frequent_words() -> dict[str, list[str]]:
 
 def prepare_phrases() -> None:
     """Read the phrases now, so that processes which are forked later share them."""
+    compile_token()
     if load_packed() is None:
         build_trie("ja")
 

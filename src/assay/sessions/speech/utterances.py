@@ -9,7 +9,15 @@ from math import ceil
 from msgspec import Struct
 
 from assay.sessions.speech.ownership import Owner, Piece, split_pasted, split_prompt
-from assay.sessions.speech.phrases import GAP, KINDS, TOKEN, Trie, find_first_nodes, find_next_nodes, split_words
+from assay.sessions.speech.phrases import (
+    GAP,
+    KINDS,
+    Trie,
+    compile_token,
+    find_first_nodes,
+    find_next_nodes,
+    split_words,
+)
 from assay.sessions.text import take_beginning, take_ending
 from assay.types import Prompt
 
@@ -207,7 +215,7 @@ def parse_masked(text: str, left: str) -> Utterance:
     """Every phrase in what is left of a text."""
     own = left.replace(LEFT_OUT, "").strip()
     folded, at = fold_text(blank_names(left))
-    spans = WordPlaces([*TOKEN.finditer(folded)], at)
+    spans = WordPlaces([*compile_token().finditer(folded)], at)
     words = [match[0] for match in spans.matches]
     sizes = [1.0 if len(word) > 1 else measure_word(word) for word in words]
     places = list(accumulate(sizes, initial=0.0))
