@@ -297,6 +297,12 @@ def test_a_failure_that_is_told_as_gone_is_no_admission(text: str) -> None:
     assert "admits_failure" not in kinds(case(asked(REQUEST, FIX, text)))
 
 
+def test_an_answer_that_says_what_cannot_be_is_no_admission() -> None:
+    answer = "A tuple cannot be changed once it is made."
+    assert "admits_failure" not in kinds(case(asked("Can I change a tuple?", answer), intent="question"))
+    assert "admits_failure" in kinds(case(asked(REQUEST, FIX, answer)))
+
+
 # --- citations ------------------------------------------------------------------------------------
 
 
