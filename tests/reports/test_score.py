@@ -41,7 +41,7 @@ def test_the_headline_has_number_letter_interval_counts_and_judge():
     )
     assert letter == f"No letter: {found.no_grade}."
     assert better.startswith("Better: `assay audit 7`, your own word on a random sample; or `--judge claude-cli`")
-    assert judge.startswith("judged by the offline judge, which tells landed from not in ")
+    assert judge.startswith("judged by the offline judge, right in ")
     assert judge.endswith("(`assay judges`)")
 
 

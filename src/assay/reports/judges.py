@@ -7,9 +7,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.format import UNKNOWN, format_count, format_line, format_name
+from assay.reports.format import UNKNOWN, format_count, format_line, format_name, format_percent
 from assay.scores.card import Figure, JudgeCard, Measurement, OwnMeasurement, ReliabilityBand
 
+BASE_RATE = 60
+"""As the offline judge's calibration has it (`benchmarks.fit`)."""
 NO_AUDIT = "Not measured on your sessions yet: `assay audit 40` asks you about 40 of them, drawn at random."
 
 
@@ -44,7 +46,12 @@ def render_measurement(measured: Measurement, *, is_same: bool) -> Group:
     ]
     if not is_same:
         told.append(Text("Tables or phrases have changed since it was measured.", "yellow"))
-    return Group(*told, table, *render_reliability(measured.reliability))
+    landed = format_percent(100 * (measured.goals - measured.failures) / measured.goals)
+    note = (
+        f"Chances are told for a base rate of {BASE_RATE} in 100 completed goals, that of strangers; among these labels "
+        f"{landed} in 100 were, so more came true than was told."
+    )
+    return Group(*told, table, *render_reliability(measured.reliability), Text(note, "dim"))
 
 
 def explain(figure: Figure) -> Text:

@@ -16,9 +16,9 @@ from assay.reports.format import (
     shorten_paths,
 )
 from assay.reports.rework import list_rework_notes
-from assay.scores.audit import LEAST, AuditTally
+from assay.scores.audit import LEAST, AuditTally, is_answered
 from assay.scores.breakdown import Slice, Window
-from assay.scores.card import find_figure, load_measurement
+from assay.scores.card import find_figure, load_measurement, measure_own
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
 from assay.scores.prediction import Predicted
@@ -197,7 +197,7 @@ def format_judge_share(one: JudgeShare) -> str:
 def describe_judge(found: Report) -> str:
     """Who judged, where words went, and what that took."""
     judge = found.judge
-    said = f"judged by the {format_line(judge.backend, 40)} judge, {describe_quality(judge.backend)}"
+    said = f"judged by the {format_line(judge.backend, 40)} judge, {describe_quality(found)}"
     if judge.fallback and all(one.judge == "offline" for one in found.by_judge):
         return f"{said}, instead of a model: {format_line(judge.fallback, 160)}"
     if judge.model is None or judge.spending is None:
@@ -211,16 +211,20 @@ def describe_judge(found: Report) -> str:
     return f"{said}: {format_line(judge.model, 60)} at {format_line(judge.where or '', 80)} · {asked}"
 
 
-def describe_quality(judge: str) -> str:
-    """How good a judge is, in half a line."""
+def describe_quality(found: Report) -> str:
+    """How good the judge is, in half a line: by the person's own audit where that says enough, else as measured."""
+    judge = found.judge.backend
+    own = measure_own([one for one in found.sessions if one.judge == judge and is_answered(one)])
+    if own and own.decided >= LEAST:
+        return f"which agrees with you on {own.agreed} of {own.decided} audited sessions (`assay judges`)"
     measured = load_measurement(judge)
     figure = find_figure(measured, LANDED) if measured else None
     if measured is None or figure is None:
         return "never measured against labels"
     beside = figure.baselines.get(BELIEVE)
-    against = "" if beside is None else f", believing the agent in {format_percent(100 * beside)}"
-    on = f"on {measured.repositories} repositories that it had not seen"
-    return f"which tells landed from not in {format_percent(100 * figure.value)} of 100 {on}{against} (`assay judges`)"
+    against = "" if beside is None else f", where believing the agent is right in {format_percent(100 * beside)}"
+    left_out = f"each of {measured.repositories} repositories left out of its fit"
+    return f"right in {format_percent(100 * figure.value)} of 100 with {left_out}{against} (`assay judges`)"
 
 
 def describe_better(found: Report) -> str | None:
