@@ -6,12 +6,13 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from assay.pipeline.verdicts import mark_session
 from assay.reports.score import render_bar, render_score
 from assay.scores.breakdown import Window
 from assay.scores.correction import Corrected
 from assay.scores.prism import score_sessions
 from assay.scores.report import Report, Skips
-from assay.types import Session
+from assay.types import PersonVerdict, Session
 from tests.make_report import report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
 
@@ -123,6 +124,12 @@ def test_a_judge_that_was_never_measured_has_no_letter_and_says_so():
     found = lines(seen(report_of([session_of(judge="coin"), missed(judge="coin")]), 200))
     assert found[2] == "95 % interval 9–91, of chance alone: it knows nothing of the judge's errors."
     assert found[3] == "No letter: how far this judge is from the truth was never measured."
+
+
+def test_an_audit_of_ones_own_says_how_good_the_judge_is():
+    answers = [PersonVerdict(turn="", verdict="landed" if n % 4 else "not", is_sampled=True) for n in range(24)]
+    sessions = [mark_session(one, [replace(said, turn=one.id)]) for said in answers for one in [session_of()]]
+    assert "which agrees with you on 18 of 24 audited sessions" in seen(report_of(sessions, seed="wool"), 200)
 
 
 def test_slices_are_raw_and_say_so():

@@ -48,8 +48,8 @@ def render_measurement(measured: Measurement, *, is_same: bool) -> Group:
         told.append(Text("Tables or phrases have changed since it was measured.", "yellow"))
     landed = format_percent(100 * (measured.goals - measured.failures) / measured.goals)
     note = (
-        f"Chances are told for a base rate of {BASE_RATE} in 100 completed goals, that of strangers; among these labels "
-        f"{landed} in 100 were, so more came true than was told."
+        f"Chances are told for a base rate of {BASE_RATE} in 100 completed goals, that of strangers; among these "
+        f"labels {landed} in 100 were, so more came true than was told."
     )
     return Group(*told, table, *render_reliability(measured.reliability), Text(note, "dim"))
 
