@@ -27,15 +27,15 @@ WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 SIGNS = re.compile(r"[A-Za-z0-9 ,;:()'+-]+")
 OUR_WORDS = frozenset(
     """
-    a after again agent agent's all an and announcing answer answered anything are asked before begin branch
+    a after again agent agent's all an and announcing answer answered anything are asked before begin bodies branch
     branches build by call calls changed checks cleared closing code command commands commit commits context
     conversation created deleted diffs done edit edits else ended ends everything exit failed failure failures
     file files first fit folded followed for format from handed hardly in interrupted is it last line lines lint
     list lists long looked made mid-work middles model's more named no nothing of ok older one ones only or others
     out outputs page pages part passed person plan plans pr printed prompt prompts pull push question questions
     read reads refusal refused refuses replies reply reported request requests reset restore result revert rule
-    says search searches sent service short shortened skill skills stopped sub-agent sub-agents summarised test
-    that the their then times to to-do tokens tool tools turn turns types undone unknown used waiting was well
+    says search searches sent service short shortened skill skills stopped sub-agent sub-agents summarised templates
+    test that the their then times to to-do tokens tool tools turn turns types undone unknown used waiting was well
     were what while why with words work writes
     """.split()
 )

@@ -241,6 +241,30 @@ def test_things_are_left_out_in_the_documented_order_and_the_text_says_so():
     assert len(set(seen)) == len(STEPS) + 1
 
 
+SKILL_BODY = "\n".join(f"Rule {n}: look at every price, weigh it, then write down what it is." for n in range(300))
+SKILL_PROMPT = f"Base directory for this skill: /home/ada/.claude/skills/till\n\n# Till\n\n{SKILL_BODY}\n\nlast rule"
+
+
+def test_a_template_goes_before_what_the_agent_concludes():
+    """A reply keeps how it begins and ends, however long the template above it is."""
+    reply = "It is the tax that is wrong.\n" + "\n".join(f"finding {n} " * 12 for n in range(60)) + "\nNothing is left."
+    text = told(
+        *turns_of(*[asked(SKILL_PROMPT, reply)] + [asked("go on", f"Done {n}.") for n in range(4)]), tokens=1_500
+    )
+    assert "bodies of templates" in text.split("\n")[1]
+    assert "replies" not in text.split("\n")[1]
+    assert "| It is the tax that is wrong." in text
+    assert "| Nothing is left." in text
+    assert "Rule 150" not in text
+
+
+def test_a_reply_that_must_be_short_keeps_its_beginning_and_its_end():
+    said = [f"Outcome {n}: the sum is right.\n" + f"because of {n} " * 600 + f"\nNext {n}: ship it." for n in range(8)]
+    text = told(*turns_of(*[asked(f"go {n}", one) for n, one in enumerate(said)]), tokens=6_000)
+    assert "replies (" in text.split("\n")[1]
+    assert all(f"| Outcome {n}" in text and f"| Next {n}" in text for n in range(8))
+
+
 def test_prompts_keep_their_first_line_until_turns_are_folded():
     steps = [asked(f"wish {n}\n{LONG}", *[checked("failed", LONG)] * 5, LONG) for n in range(30)]
     for tokens in (16_000, 8_000, 5_000, 4_000):

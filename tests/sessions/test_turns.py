@@ -1,6 +1,7 @@
 """Events folded into turns."""
 
 import pytest
+from msgspec.structs import replace
 
 from assay.sessions.turns import TurnBuilder, find_first_words
 from assay.types import About, Call, Event, Mark, Prompt, Reply, Result, Spend, Turn, Usage
@@ -122,6 +123,15 @@ def test_a_commit_is_known_by_what_git_printed_or_the_client_saw(
     call = Call(id="c1", at="20", name="Bash", kind="shell", command="git commit -m Mend")
     [turn] = folded(asked(), call, Result(id="c1", at="40", status="ok", exit_code=0, output=output, commit=reported))
     assert turn.calls[0].commits == expected
+
+
+def test_a_text_that_powershell_cannot_read_did_not_end_well() -> None:
+    said = "At line:4 char:6\n+ for i,line in x:\n+      ~\nMissing argument in parameter list.\n"
+    error = "    + CategoryInfo          : ParserError: (:) [], ParentContainsErrorRecordException\n"
+    for dialect, status in (("powershell", "error"), ("bash", "ok")):
+        call = replace(SHELL, dialect=dialect)
+        [turn] = folded(asked(), call, Result(id="c1", at="40", status="ok", exit_code=0, output=said + error))
+        assert turn.calls[0].status == status
 
 
 def test_a_pull_request_that_a_command_opened_is_marked() -> None:

@@ -32,6 +32,8 @@ KEPT: dict[CallKind, tuple[int, int]] = {"agent": (500, 1_500), "ask": (500, 1_5
 KEPT |= {"read": NOTHING, "search": NOTHING, "edit": NOTHING, "todo": NOTHING}
 
 MOST_EARLY = 50
+UNPARSED = re.compile(r"^\s*\+ CategoryInfo\s*: ParserError: \(:\)", re.MULTILINE)
+"""PowerShell could not read the text it was given, and ran none of it, whatever the exit code."""
 COMMITTERS = frozenset({"git", "jj", "hg"})
 """They print the ids of commits: of a commit, a cherry-pick, a rebase that goes on."""
 ENDED = frozenset({"ok", "error"})
@@ -297,6 +299,8 @@ def find_first_words(prompts: Iterable[Prompt | None]) -> str:
 
 def end_call(call: Call, result: Result) -> Call:
     """The call with its result; a later result refines an earlier one."""
+    if call.dialect == "powershell" and result.status == "ok" and UNPARSED.search(result.output):
+        result = replace(result, status="error")
     code = call.exit_code if result.exit_code is None or call.kind != "shell" else result.exit_code
     has_failed = result.status not in ("ok", "open")
     keep = FAILED if has_failed else KEPT.get(call.kind, FINE)

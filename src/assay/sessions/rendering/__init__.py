@@ -15,7 +15,7 @@ from assay.sessions.rendering.budget import estimate_tokens
 from assay.sessions.rendering.frame import sanitize_text
 from assay.sessions.rendering.transcript import list_own_lines, render_prompts, render_session
 
-VERSION = 3
+VERSION = 4
 """Raised when the same turns are rendered in another way: judges must be asked again."""
 
 __all__ = ["VERSION", "estimate_tokens", "list_own_lines", "render_prompts", "render_session", "sanitize_text"]

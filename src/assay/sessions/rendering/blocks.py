@@ -25,21 +25,26 @@ from assay.sessions.rendering.words import (
     format_time,
     format_times,
 )
+from assay.sessions.speech import split_prompt
 from assay.types import Call, CallKind, Edit, Mark, Reply, Turn
 
 DIRECTIVES = re.compile(r"^::git-[a-z-]{1,40}\{[^\n]{0,2000}\}[ \t]*$\n?", re.MULTILINE)
 """What Codex tells its own window at the end of a reply; the words are above."""
 
 
-Cut = Literal["outputs", "diffs", "lists", "replies", "errors", "middles", "heads"]
+Cut = Literal["outputs", "diffs", "lists", "templates", "replies", "errors", "middles", "heads"]
 """What is shortened, in this order."""
 Shape = Callable[[], list[str]]
 
 ALL = (20_000, 10_000)
 PROMPT = (40_000, 10_000)
+TEMPLATE = (400, 100)
+"""Of what a template brought: it says how such work is done, not what was done."""
 PROMPT_SHORT, FIRST_SHORT = (1_200, 400), (3_000, 1_000)
 SAID: frozenset[CallKind] = frozenset({"agent", "ask", "plan"})
 TOOLS: frozenset[CallKind] = frozenset({"web", "skill", "mcp", "other"})
+CONCLUSION = (200, 400)
+"""Of a reply that must be short: it opens with what came out, and ends on what is left."""
 EVER = 1_000_000
 TOGETHER = {"edits": 8, "quiet": 8, "tools": 8, "looks": 24}
 """Calls of a kind that make one block; more, and too much would go at once."""
@@ -156,8 +161,15 @@ def build_opening(turn: Turn, view: TurnView) -> TextBlock:
     def render(head: int, tail: int) -> list[str]:
         return [format_headline(turn, view.number) + ":", *quote_text(prompt.text, head, tail)]
 
+    def render_typed() -> list[str]:
+        told = [quote_text(one.text, *(TEMPLATE if one.owner == "template" else PROMPT)) for one in pieces]
+        return [format_headline(turn, view.number) + ":", *(line for lines in told for line in lines)]
+
     short = FIRST_SHORT if view.is_first else PROMPT_SHORT
+    pieces = split_prompt(prompt) if prompt.kind != "plan" else ()
     shorter: dict[Cut, Shape] = {} if view.is_last else {"middles": lambda: render(*short)}
+    if any(one.owner == "template" for one in pieces):
+        shorter = {"templates": render_typed, **shorter}
     return TextBlock(view.number, lambda: render(*PROMPT), shorter)
 
 
@@ -185,7 +197,7 @@ def build_reply(said: Reply, last: LastReply | None, view: TurnView) -> TextBloc
     def render(head: int, tail: int) -> list[str]:
         return ["- the agent's last words:" if last.is_end else "- the agent says:", *quote_text(text, head, tail)]
 
-    return TextBlock(view.number, lambda: render(*limits.words), {"replies": lambda: render(0, 400)})
+    return TextBlock(view.number, lambda: render(*limits.words), {"replies": lambda: render(*CONCLUSION)})
 
 
 def build_marks(marks: Sequence[Mark], view: TurnView) -> TextBlock:

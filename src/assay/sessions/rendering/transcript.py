@@ -49,7 +49,7 @@ class Brief(Struct, frozen=True):
     """Characters of its head and tail; without a tail, of its first line."""
     failures: int = 2
     words: int = 0
-    """Characters at the end of the last reply."""
+    """Characters of the last reply, a third of them at its beginning."""
     is_counted: bool = True
     has_files: bool = False
 
@@ -330,7 +330,7 @@ def render_brief_turn(turn: Turn, number: int, brief: Brief, names: FileNames) -
         lines += ["- failures, the last ones:", *quote_names(why[-brief.failures :], min(200, 2 * sum(brief.prompt)))]
     words = next((text for reply in reversed(turn.replies) if (text := find_reply_words(reply))), "")
     if brief.words and words:
-        lines += ["- the agent's last words:", *quote_text(words, 0, brief.words)]
+        lines += ["- the agent's last words:", *quote_text(words, brief.words // 3, brief.words - brief.words // 3)]
     return lines
 
 
