@@ -186,6 +186,16 @@ def test_an_audits_answer_holds_again_when_the_mark_over_it_is_taken_back(store:
     assert corrections.withdraw_verdict(store, PLAIN, session, "2026-03-02T15:00:00+00:00").marked is None
 
 
+def test_the_answer_to_an_audit_after_a_mark_is_what_is_taken_back_first(store: Store, folder: Path):
+    session = mark(store, by_title(store, folder)["card"], "not")
+    late = "2026-03-02T13:00:00+00:00"
+    store.corrections.save_verdicts([PersonVerdict(turn=session.id, verdict="unclear", at=late, is_sampled=True)])
+    assert len(encode_verdicts(store, PLAIN).splitlines()) == 1
+    after = corrections.withdraw_verdict(store, PLAIN, session, late)
+    assert (ended(after), after.marked and after.marked.answer) == (("ok", False, False), None)
+    assert corrections.withdraw_verdict(store, PLAIN, session, late).marked is None
+
+
 def test_a_verdict_on_a_session_that_is_not_here_waits_for_it(store: Store, folder: Path):
     session = by_title(store, folder)["card"]
     text = (folder / "a.jsonl").read_bytes()
@@ -262,10 +272,16 @@ def verdict(kind: VerdictKind, at: str = AT, *, turn: str = "a", sampled: bool =
         ([verdict("landed"), verdict("none", turn="b")], ["landed"]),
         ([verdict("landed", sampled=True), verdict("none")], ["landed"]),
         ([verdict("landed", "1", sampled=True), verdict("not", "2"), verdict("unclear", "3", sampled=True)],
-         ["not", "unclear"]),
+         ["unclear"]),
+        ([verdict("landed", "1"), verdict("unclear", "2", sampled=True)], ["unclear"]),
+        ([verdict("landed", "1", sampled=True), verdict("not", "2")], ["landed", "not"]),
+        ([verdict("landed", "1"), verdict("unclear", "2", sampled=True), verdict("none", "3", sampled=True)],
+         ["landed"]),
     ],
 )  # fmt: skip
-def test_of_each_kind_the_last_word_stands(said: list[PersonVerdict], stands: list[str]):
+def test_the_last_word_stands_and_the_answer_to_an_audit_beside_a_mark_after_it(
+    said: list[PersonVerdict], stands: list[str]
+):
     assert [one.verdict for one in pick_standing(said)] == stands
 
 

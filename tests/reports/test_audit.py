@@ -1,14 +1,19 @@
 """A session as an audit shows it: about twenty lines, harmless, and no word of the judge's."""
 
+from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
+from assay.pipeline.verdicts import mark_session
 from assay.reports.audit import ENDINGS, describe_progress, render_case, shorten_reply
+from assay.reports.session import render_verdict
+from assay.reports.summary import count_losses
 from assay.sessions.endings import EndingKind
-from assay.types import Turn
+from assay.types import PersonVerdict, Session, Turn, VerdictKind
 from tests.judges.make_turns import asked, checked, edit, session
 from tests.make_report import report_of
 from tests.make_sessions import session_of
@@ -70,3 +75,34 @@ def test_a_report_without_an_audit_says_how_to_begin():
     assert describe_progress(report_of([session_of()]), 0) == [
         "nothing is audited yet; `assay audit 40` asks you about 40 sessions, drawn at random"
     ]
+
+
+def read_text(part: Iterable[Text]) -> str:
+    return "\n".join(line.plain for line in part)
+
+
+def say(one: Session, *words: tuple[VerdictKind, bool]) -> Session:
+    said = [
+        PersonVerdict(turn=one.id, verdict=verdict, at=f"2026-03-0{n}", is_sampled=sampled)
+        for n, (verdict, sampled) in enumerate(words, 1)
+    ]
+    return mark_session(one, said)
+
+
+def test_where_a_person_cannot_tell_the_judges_doubt_is_not_told_as_theirs():
+    one = say(session_of(confidence=0.97), ("unclear", True))
+    told = read_text(render_verdict(one))
+    assert "you: no telling, asked in an audit 2026-03-01" in told
+    assert "so nothing is claimed" not in told
+    doubted = session_of(judge_status="unclear", goal_complete=None, confidence=0.5)
+    assert "so nothing is claimed" in read_text(render_verdict(doubted))
+    assert count_losses([one, doubted])["judged"] == {"unclear to you": 1, "unclear": 1}
+
+
+def test_a_mark_after_an_answer_is_told_beside_it():
+    told = read_text(render_verdict(say(session_of(), ("not", True), ("landed", False))))
+    assert "you: landed, marked 2026-03-02" in told
+    assert "asked in an audit you said: did not land; that corrects the score" in told
+    alone = read_text(render_verdict(say(session_of(), ("landed", False), ("not", True))))
+    assert "you: did not land, asked in an audit 2026-03-02" in alone
+    assert "that corrects the score" not in alone

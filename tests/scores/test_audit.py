@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.pipeline.verdicts import mark_session
+from assay.reports.summary import describe_truth
 from assay.scores.audit import (
     LEAST,
     find_chance,
@@ -114,6 +115,42 @@ def test_what_nobody_can_tell_is_left_out_and_counted():
 def test_marks_by_hand_never_correct_the_score():
     found = scored([answer(one, "not", sampled=False) for one in many(100)])
     assert (found.score.crushed, found.score.corrected, found.audit) == (0, None, None)
+
+
+def mark_after(session: Session, verdict: VerdictKind) -> Session:
+    """A session as it is judged, answered or not, with a mark by hand after that."""
+    before, said = session.marked, []
+    if before and before.answer:
+        said = [PersonVerdict(turn=session.id, verdict=before.answer, at="2026", is_sampled=True)]
+        session = replace(session, judge_status=before.judge_status, goal_complete=before.judged, marked=None)
+    return mark_session(session, [*said, PersonVerdict(turn=session.id, verdict=verdict, at="2027")])
+
+
+AUDITED = [*audit(many(60), 31), session_of(facts={"substance": False}), session_of(judge_status="no_goal")]
+LATER: st.SearchStrategy[VerdictKind] = st.sampled_from(["landed", "not", "exclude"])
+
+
+@QUICK
+@given(st.dictionaries(st.integers(0, len(AUDITED) - 1), LATER))
+def test_whatever_is_marked_after_an_audit_its_answers_correct_the_score(marks: dict[int, VerdictKind]):
+    """One that nobody answered may be left out for good: that is no word on the others."""
+    kept = {n: kind for n, kind in marks.items() if kind != "exclude" or is_answered(AUDITED[n])}
+    found = scored([mark_after(one, kept[n]) if n in kept else one for n, one in enumerate(AUDITED)])
+    first = scored(AUDITED)
+    assert first.score.corrected
+    assert found.score.corrected == first.score.corrected
+    assert found.audit
+    assert first.audit
+    changed = sum(kind != one.marked.answer for n, kind in kept.items() if (one := AUDITED[n]).marked and one.marked)
+    assert found.audit == replace(first.audit, marked_since=changed)
+
+
+def test_sessions_that_are_excluded_after_their_answer_stay_in_the_sample():
+    """Else to exclude what did not land would make a score of 100."""
+    out = [mark_after(one, "exclude") if is_answered(one) and not one.goal_complete else one for one in AUDITED]
+    found = scored(out)
+    assert found.score.corrected == scored(AUDITED).score.corrected
+    assert [one for one in describe_truth(found) if "marked otherwise after your answer, which still corrects" in one]
 
 
 def test_sessions_that_came_since_are_told_and_too_many_end_the_correction():

@@ -102,15 +102,15 @@ def mark_landing(store: Store, config: Config, session: Session, verdict: Verdic
 
 
 def withdraw_verdict(store: Store, config: Config, session: Session, at: str) -> Session:
-    """Take back what a person said of how a session ended: its marks, and where it has none the audit's answer."""
+    """Take back what a person said last of how a session ended: its marks, or the answer to an audit after them."""
     segments = [session.id, *(join.id for join in session.merged_from)]
     turns = {turn for one in store.sessions.list_segments(None) if one.segment.id in segments for turn in one.turns}
     standing = [
         one for one in pick_standing(store.corrections.load_verdicts()) if one.turn in turns or one.turn in segments
     ]
-    taken = [one for one in standing if not one.is_sampled] or standing
-    if not taken:
+    if not standing:
         raise BadInput(f"nobody marked {session.id}; `assay session marks` lists what is marked")
+    taken = [one for one in standing if one.is_sampled is standing[-1].is_sampled]
     later = max(at, *(one.at for one in taken))
     store.corrections.save_verdicts(
         [PersonVerdict(turn=one.turn, verdict=TAKEN_BACK, at=later, is_sampled=one.is_sampled) for one in taken]

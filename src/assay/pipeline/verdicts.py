@@ -23,12 +23,14 @@ MEANING: dict[VerdictKind, tuple[JudgeStatus, bool | None]] = {
 
 
 def pick_standing(said: Iterable[PersonVerdict]) -> list[PersonVerdict]:
-    """The verdicts that hold, in order of time: of each turn the last mark and the last answer to an audit."""
+    """The verdicts that hold, in order of time: of each turn the last answer to an audit, and a mark made after it."""
     last: dict[tuple[str, bool], PersonVerdict] = {}
     for one in sorted(said, key=lambda one: one.at):
         last.pop((one.turn, one.is_sampled), None)
         last[one.turn, one.is_sampled] = one
-    return [one for one in last.values() if one.verdict != TAKEN_BACK]
+    standing = {key: one for key, one in last.items() if one.verdict != TAKEN_BACK}
+    latest = {one.turn: one for one in standing.values()}
+    return [one for one in standing.values() if one.is_sampled or latest[one.turn] is one]
 
 
 def place_verdicts(said: Sequence[PersonVerdict], kept: Sequence[StoredSegment]) -> dict[str, list[PersonVerdict]]:
@@ -57,6 +59,7 @@ def mark_session(session: Session, standing: Iterable[PersonVerdict]) -> Session
         why=found.why,
         at=found.at,
         sampled=bool(drawn),
+        answer=drawn[-1].verdict if drawn else None,
         turn=(drawn or said)[-1].turn,
         turns=found.turns,
         judged=session.goal_complete,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from assay.reports.format import format_count, format_line, format_time, sanitize_text
 from assay.reports.session import list_facts
-from assay.reports.summary import describe_missing, describe_more, format_interval
+from assay.reports.summary import describe_marks, describe_missing, describe_more, format_interval
 from assay.scores.audit import AuditTally
 from assay.scores.report import Report
 from assay.types import Session, Turn
@@ -110,4 +110,4 @@ def describe_effect(found: Report, audit: AuditTally) -> list[str]:
     said = [f"the score is corrected: {known.value:.0f}, 95 % interval {format_interval(known)} ({raw})"]
     if audit.missing:
         said.append(describe_missing(audit))
-    return said
+    return [*said, *describe_marks(audit)]

@@ -26,7 +26,8 @@ from assay.reports.format import (
 from assay.reports.rework import describe_rework, explain_rework
 from assay.reports.score import render_section
 from assay.reports.streams import render_turn_body, render_turn_head
-from assay.reports.summary import explain_outcome, format_intent, is_intent_unclear
+from assay.reports.summary import SAID, explain_outcome, format_intent, is_intent_unclear
+from assay.scores.audit import is_marked_since
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
 from assay.types import Boundary, Join, Session, Turn
@@ -128,7 +129,7 @@ def render_verdict(one: Session) -> list[Text]:
     ]
     if one.judge_status == "ungraded":
         lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
-    elif one.judge_status == "unclear" and one.confidence is not None:
+    elif one.judge_status == "unclear" and one.confidence is not None and not one.marked:
         lines.append(
             Text(f"unclear: a chance of {round_down(one.confidence)} that it was completed, so nothing is claimed")
         )
@@ -150,12 +151,15 @@ def render_mark(one: Session) -> list[Text]:
     mark = one.marked
     if mark is None:
         return []
-    how = "asked in an audit" if mark.sampled else "marked"
+    how = "marked" if not mark.sampled or is_marked_since(one) else "asked in an audit"
     why = f": “{format_line(mark.why, 500)}”" if mark.why else ""
     lines = [Text(f"{explain_outcome(one)}, {how} {format_line(mark.at[:10], 10)}{why}", "bold")]
     judged = {True: "completed", False: "not completed", None: format_name(mark.judge_status)}[mark.judged]
     sure = "" if one.confidence is None else f", a chance of {round_down(one.confidence)}"
     lines.append(Text(f"your word wins; the judge says: {judged}{sure}", "dim"))
+    if mark.answer and is_marked_since(one):
+        asked = SAID.get(mark.answer, mark.answer).removeprefix("you: ")
+        lines.append(Text(f"asked in an audit you said: {asked}; that corrects the score, the mark holds in all else"))
     if mark.turns and mark.turns != one.facts.get("turns"):
         grown = f"it had {mark.turns} turns when you said so, and has {one.facts.get('turns')} now: look again"
         lines.append(Text(grown, "yellow"))

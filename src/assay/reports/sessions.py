@@ -71,13 +71,20 @@ def render_marks(listed: Sequence[Session], zone: tzinfo, width: int) -> Table:
             table.add_row(
                 Text(when if width >= WIDE else drop_year(when)),
                 Text(sanitize_text(one.id[:length]), "cyan"),
-                Text(f"{one.marked.verdict}{' (audit)' if one.marked.sampled else ''}"),
+                Text(f"{one.marked.verdict}{describe_audit(one.marked)}"),
                 Text(describe_judged(one.marked), "dim"),
                 Text.assemble(
                     render_title(one), (f"\n{format_line(one.marked.why, 200)}" if one.marked.why else "", "dim")
                 ),
             )
     return table
+
+
+def describe_audit(mark: SessionMark) -> str:
+    """Whether an audit asked, and what was answered where a mark says something else since."""
+    if mark.answer is None:
+        return ""
+    return " (audit)" if mark.answer == mark.verdict else f" (audit: {mark.answer})"
 
 
 def describe_judged(mark: SessionMark) -> str:

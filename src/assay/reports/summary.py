@@ -60,6 +60,7 @@ NOT_COUNTED = {
     "unclear": "unclear",
     "in_progress": "still going on",
     "excluded": "excluded by you",
+    "no telling": "unclear to you",
 }
 TRIVIAL = "trivial: under 3 turns, no change, no answer"
 SAID = {
@@ -155,6 +156,7 @@ def describe_truth(found: Report) -> list[str]:
         said.append(f"your audit does not correct it yet: {audit.why_not}; {describe_more(audit)}")
     elif audit and audit.missing:
         said.append(describe_missing(audit))
+    said += describe_marks(audit) if audit and score.corrected else []
     if found.no_grade and score.counted:
         said.append(f"no letter: {found.no_grade}")
     if better := describe_better(found):
@@ -167,6 +169,14 @@ def describe_missing(audit: AuditTally) -> str:
     verb = "belongs" if audit.missing == 1 else "belong"
     left = f"{format_count(audit.missing, 'session')} that {verb} to the draw"
     return f"your audit has not asked about {left}; {describe_more(audit)}"
+
+
+def describe_marks(audit: AuditTally) -> list[str]:
+    """How many sessions were marked after an audit asked about them, and what that changes."""
+    n = audit.marked_since
+    verb = "was" if n == 1 else "were"
+    said = f"{format_count(n, 'session')} {verb} marked otherwise after your answer, which still corrects the score"
+    return [said] if n else []
 
 
 def describe_more(audit: AuditTally) -> str:
@@ -267,7 +277,7 @@ def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
             why = explain_exclusion(one) or "no_goal"
             lost["goal"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif one.judge_status != "ok":
-            why = explain_exclusion(one) or "ungraded"
+            why = "no telling" if one.marked else explain_exclusion(one) or "ungraded"
             lost["judged"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif (kind := find_obstacle(one)) is not None:
             lost["crushed" if kind == "reworked" else "complete"][HELD_BACK.get(kind, format_name(kind))] += 1

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from assay.scores.correction import Corrected, correct_share
 from assay.scores.prediction import Predicted, find_spread, predict_share
-from assay.scores.prism import SAID, has_substance
+from assay.scores.prism import SAID
 from assay.types import Row, Session
 
 LEAST = 20
@@ -28,6 +28,8 @@ class AuditTally(Row, frozen=True):
     not_landed: int
     unclear: int
     """Answered, and there was no telling: in no share."""
+    marked_since: int
+    """Answered, and marked otherwise later: the mark is your word on the session, the answer corrects the score."""
     missing: int
     """Stand in the draw before the last that was answered, and nobody was asked: they came since, or from elsewhere."""
     why_not: str | None
@@ -41,7 +43,19 @@ def rank_session(seed: str, id: str) -> bytes:
 
 def select_drawable(sessions: Iterable[Session]) -> list[Session]:
     """The sessions that may be drawn: all that count, and those that are unclear."""
-    return [one for one in sessions if one.judge_status in ("ok", "unclear") and has_substance(one)]
+    return [one for one in sessions if is_drawable(one)]
+
+
+def is_drawable(session: Session) -> bool:
+    """Whether a session may be drawn, by the judge's word: a mark, chosen by hand, adds none.
+
+    It takes one away that it excludes, but not after the answer: else whoever marks could choose the sample.
+    """
+    mark = session.marked
+    if mark and mark.verdict == "exclude" and not mark.sampled:
+        return False
+    status = mark.judge_status if mark else session.judge_status
+    return status in ("ok", "unclear") and session.facts["substance"] is True
 
 
 def order_sessions(sessions: Iterable[Session], seed: str) -> list[Session]:
@@ -57,6 +71,16 @@ def find_drawn_id(session: Session) -> str:
 def is_answered(session: Session) -> bool:
     """Whether an audit asked about a session."""
     return session.marked is not None and session.marked.sampled
+
+
+def find_answer(session: Session) -> bool | None:
+    """Whether a session landed by the answer to an audit; `None` for one unanswered or unclear."""
+    return SAID.get(session.marked.answer) if session.marked and session.marked.answer else None
+
+
+def is_marked_since(session: Session) -> bool:
+    """Whether a mark says something else than was answered before it."""
+    return is_answered(session) and session.marked is not None and session.marked.verdict != session.marked.answer
 
 
 def find_chance(session: Session) -> float:
@@ -77,13 +101,14 @@ def tally_audit(sessions: Iterable[Session], seed: str) -> AuditTally | None:
     if not answered:
         return None
     missing = found.index(answered[-1]) + 1 - len(answered)
-    landed, failed = (sum(one.goal_complete is goal for one in answered) for goal in (True, False))
+    landed, failed = (sum(find_answer(one) is goal for one in answered) for goal in (True, False))
     return AuditTally(
         sessions=len(found),
         answered=len(answered),
         landed=landed,
         not_landed=failed,
         unclear=len(answered) - landed - failed,
+        marked_since=sum(map(is_marked_since, answered)),
         missing=missing,
         why_not=explain_no_correction(landed + failed, len(found), len(answered), missing),
     )
@@ -105,11 +130,7 @@ def correct_score(sessions: Sequence[Session], tally: AuditTally | None) -> Corr
         return None
     drawable = select_drawable(sessions)
     chances = [find_chance(one) for one in drawable if not is_answered(one)]
-    said = [
-        (find_chance(one), one.goal_complete)
-        for one in drawable
-        if is_answered(one) and one.marked and one.marked.verdict in SAID and one.goal_complete is not None
-    ]
+    said = [(find_chance(one), answer) for one in drawable if (answer := find_answer(one)) is not None]
     return correct_share(sorted(chances), sorted(said))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from assay.resources import load_table
-from assay.scores.audit import find_chance, is_answered
+from assay.scores.audit import find_answer, find_chance, is_answered
 from assay.types import Row, Session
 
 BANDS = 5
@@ -105,12 +105,12 @@ def build_card(judge: str, versions: dict[str, str], sessions: Iterable[Session]
 
 def measure_own(answered: Sequence[Session]) -> OwnMeasurement | None:
     """What answers to an audit say of the judge; `None` where none says whether a session landed."""
-    told = [one for one in answered if one.marked and one.goal_complete is not None]
+    told = [one for one in answered if find_answer(one) is not None]
     if not told:
         return None
     decided = [one for one in told if one.marked and one.marked.judged is not None]
-    pairs = [(bool(one.marked and one.marked.judged), bool(one.goal_complete)) for one in decided]
-    chances = [(find_chance(one), bool(one.goal_complete)) for one in told]
+    pairs = [(bool(one.marked and one.marked.judged), bool(find_answer(one))) for one in decided]
+    chances = [(find_chance(one), bool(find_answer(one))) for one in told]
     groups: dict[str, list[bool]] = {}
     for one, (judged, said) in zip(decided, pairs, strict=True):
         groups.setdefault(one.intent or "no goal", []).append(judged == said)

@@ -230,6 +230,8 @@ class SessionMark(Row, frozen=True):
     """What the judge says of the goal."""
     judge_status: JudgeStatus
     """What the judge's word on it is worth."""
+    answer: VerdictKind | None = None
+    """What was answered when an audit asked about it, whatever was marked since; it alone corrects the score."""
 
 
 class Session(Row, frozen=True):
