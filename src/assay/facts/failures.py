@@ -14,7 +14,7 @@ from assay.sessions.endings import Ending, find_ending
 from assay.sessions.text import take_beginning
 from assay.types import Call, Fact, Failure, Turn
 
-VERSION = 3
+VERSION = 4
 
 FINAL_TURNS = 3
 LOOP = 3

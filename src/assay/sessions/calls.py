@@ -20,6 +20,12 @@ RUNNERS = frozenset("npm pnpm yarn npx uvx go cargo dotnet mix make just task ra
 SCRIPT = re.compile(r"\.(?:sh|bash|py|ps1|rb|pl|js|mjs|cjs|ts|bat|cmd)\Z", re.IGNORECASE)
 STARTS_CODE = re.compile(r"(?<![\w-])(?:run|run-script|exec|dlx|generate|npx|uvx|make|just|task|rake)(?![\w-])")
 ASKS = re.compile(r"(?<!\S)(?:--version|--help|-V|-v|-h)(?!\S)")
+SERVER = re.compile(
+    r"(?<![\w-])(?:(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:dev|start|serve|watch|preview)(?:[:-]\w+)?"
+    r"|(?:next|nuxt|tauri|astro|wrangler|vercel)\s+dev|vite|nodemon|uvicorn|gunicorn|flask\s+run|rails\s+s(?:erver)?"
+    r"|manage\.py\s+runserver|-m\s+http\.server|docker[ -]compose\s+up|cargo\s+watch|tail\s+-f)(?![\w-])"
+)
+"""Commands that run until somebody stops them."""
 TELLING = re.compile(r"error|fail|panic|exception|fatal|✗|✘|✕|not ok", re.IGNORECASE)
 LONGEST_LINE = 200
 
@@ -61,6 +67,11 @@ def is_running_code(run: Run, command: str) -> bool:
     if run.program in RUNNERS:
         return bool(STARTS_CODE.search(command))
     return run.program in INTERPRETERS or bool(SCRIPT.search(run.program))
+
+
+def is_stopped_server(call: Call) -> bool:
+    """Whether it ran until somebody stopped it, as such commands do: that stops no work."""
+    return call.kind == "shell" and call.status in ("interrupted", "open") and bool(SERVER.search(call.command))
 
 
 def has_failed(call: Call) -> bool:

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 from assay.sessions import speech, text
-from assay.sessions.calls import LANDING
+from assay.sessions.calls import LANDING, is_stopped_server
 from assay.sessions.text import take_beginning
 from assay.types import Call, Turn
 
@@ -79,7 +79,7 @@ def find_ending_kind(turn: Turn) -> EndingKind:
     did_at = max((max(call.at, call.ended_at) for call in calls), default="")
     for mark in reversed(turn.marks):
         if mark.kind == "interrupt" and mark.at >= max(said_at, did_at):
-            return "interrupted"
+            return "mid_work" if calls and calls[-1].at >= said_at and is_stopped_server(calls[-1]) else "interrupted"
         if mark.kind == "api_error" and mark.at >= max(said_at, did_at):
             return "api_error"
     if replies and SERVICE_ERROR.search(replies[-1].text):
@@ -98,7 +98,7 @@ def judge_last_call(call: Call) -> EndingKind:
     if call.status in ("rejected", "denied"):
         return "rejected"
     if call.status == "interrupted":
-        return "interrupted"
+        return "mid_work" if is_stopped_server(call) else "interrupted"
     if any(run.purpose in LANDING and run.outcome != "failed" for run in call.runs) and call.status in ("ok", "open"):
         return "landed"
     return "mid_work"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from assay.judges.explicit_evidence import SessionRecord, is_code_change, list_written_paths
 from assay.judges.model.prompt_files import format_numbers
 from assay.judges.timeline import DOCUMENT, CheckRun
-from assay.sessions.calls import has_failed, has_unknown_effects, is_mutating, list_made_edits
+from assay.sessions.calls import has_failed, has_unknown_effects, is_mutating, is_stopped_server, list_made_edits
 from assay.sessions.endings import EndingKind
 from assay.types import Call, Failure
 
@@ -147,7 +147,7 @@ def describe_stops(record: SessionRecord) -> Iterator[str]:
 
 
 def is_stopped(call: Call) -> bool:
-    return call.status in ("interrupted", "rejected")
+    return call.status in ("interrupted", "rejected") and not is_stopped_server(call)
 
 
 def describe_ending(record: SessionRecord) -> str:
