@@ -285,6 +285,19 @@ def test_what_a_sub_agent_changed_is_a_change() -> None:
     assert not {"nothing_changed", "last_turn_idle"} & kinds(case(asked(REQUEST, changed, NO_WORD)))
 
 
+def test_what_a_shell_command_patched_is_a_change() -> None:
+    patched = replace(FIX, kind="shell", name="shell", command="apply_patch '*** Begin Patch'")
+    assert not {"nothing_changed", "last_turn_idle"} & kinds(case(asked(REQUEST, patched, NO_WORD)))
+
+
+@each_row(
+    ("jobs", "is_error"), [("unit\tpending\t0\nlint\tpass\t9s\n", False), ("unit\tpending\t0\nlint\tfail\t9s\n", True)]
+)
+def test_jobs_that_are_pending_are_no_error_and_one_that_failed_is(jobs: str, is_error: bool) -> None:
+    watched = replace(shell("gh pr checks 7"), status="error", output=jobs)
+    assert ("ends_on_error" in kinds(case(asked(REQUEST, FIX, committed(), watched, DONE)))) is is_error
+
+
 @each_row(
     "text",
     [

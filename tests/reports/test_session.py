@@ -126,6 +126,24 @@ def test_facts_are_readable_and_zeros_are_left_out():
     assert not [line for line in shown if line.startswith("trouble")]
 
 
+@each_row(
+    ("passed", "unknown", "told"),
+    [(2, 3, "test 5 × (last unknown, 2 passed)"), (0, 3, "test 3 × (outcome unknown)")],
+)
+def test_a_check_whose_last_run_tells_nothing_says_what_the_others_told(passed: int, unknown: int, told: str):
+    runs = {"passed": passed, "failed": 0, "unknown": unknown, "last": None, "is_stale": False}
+    assert told in seen(session_of(facts=all_facts(checks={"test": runs})))
+
+
+@each_row(
+    ("chance", "told"),
+    [(0.9, "intent: bug fix"), (0.6, "intent: change: bug fix or feature")],
+)
+def test_the_intent_is_named_where_it_is_clear_else_the_two_likeliest(chance: float, told: str):
+    one = session_of(intent="bug_fix", aim="change", second_intent="feature", intent_chance=chance)
+    assert told in lines(seen(one))
+
+
 def test_turns_are_counted_from_one_and_cited_ones_are_marked():
     one = session_of(citations=[Citation(turn=1, quote="warp")], facts=facts_of(failure_signals=[
         {"kind": "frustration", "turn": 3, "quote": "knot"}

@@ -10,7 +10,7 @@ from assay.sessions.calls import count_changed_lines, is_mutating, list_calls
 from assay.sessions.endings import find_ending
 from assay.types import Fact, Turn
 
-VERSION = 2
+VERSION = 3
 
 MIN_TURNS = 3
 MIN_NET_LINES = 10

@@ -120,13 +120,7 @@ def format_language(one: Session) -> str:
 def render_verdict(one: Session) -> list[Text]:
     """What a person said of it, what the judge said, and what the intent asks for."""
     lines = [*render_mark(one)]
-    lines += [
-        Text(
-            f"intent: {format_name(one.intent)}{format_intent_reasons(one)}"
-            if one.intent
-            else "no goal that a judge would commit to"
-        )
-    ]
+    lines.append(Text(describe_intent(one) if one.intent else "no goal that a judge would commit to"))
     if one.judge_status == "ungraded":
         lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
     elif one.judge_status == "unclear" and one.confidence is not None and not one.marked:
@@ -321,7 +315,8 @@ def format_counts(found: dict[str, Any], named: dict[str, str]) -> str:
 
 def format_runs(name: str, runs: dict[str, Any]) -> str:
     """How often a check was run and how the last run ended."""
-    last = f"last {runs['last']}" if runs["last"] else "outcome unknown"
+    known = ", ".join(f"{runs[outcome]} {outcome}" for outcome in ("passed", "failed") if runs[outcome])
+    last = f"last {runs['last']}" if runs["last"] else f"last unknown, {known}" if known else "outcome unknown"
     stale = ", edited since" if runs["is_stale"] else ""
     total = runs["passed"] + runs["failed"] + runs["unknown"]
     return f"{format_name(name)} {total} × ({last}{stale})"

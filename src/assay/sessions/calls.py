@@ -42,13 +42,13 @@ def list_made_edits(call: Call) -> Sequence[Edit]:
 
 
 def is_mutating(call: Call) -> bool:
-    """Whether it changed something: an edit that succeeded, or a shell command with side effects that ran.
+    """Whether it changed something: an edit or patch that succeeded, or a shell command with side effects that ran.
 
     A shell command that failed may have done part of its work, so it counts; one that never ran does not.
     """
-    if call.kind == "edit":
-        return call.status == "ok" and bool(call.edits)
-    return call.status in ENDED and any(run.mutates for run in call.runs)
+    if call.kind in ("edit", "shell") and list_made_edits(call):
+        return True
+    return call.kind != "edit" and call.status in ENDED and any(run.mutates for run in call.runs)
 
 
 def has_unknown_effects(call: Call) -> bool:

@@ -22,6 +22,9 @@ FINDS: frozenset[Intent] = frozenset({"investigation", "review"})
 LONG_ANSWER, OPENING, CLOSING = 600, 300, 1_500
 """Characters: of a full answer, and of the agent's closing words in which a failure or success is told."""
 SHORT_CHORE, EARLY_WORDS, NEXT_PROMPT = 14, 4, 600
+PENDING_JOB = re.compile(r"^[^\t\n]+\tpending\t", re.MULTILINE)
+FAILED_JOB = re.compile(r"^[^\t\n]+\tfail\t", re.MULTILINE)
+"""Lines in which `gh pr checks` tells how a job stands; it exits with an error while one is pending."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
 
@@ -290,7 +293,7 @@ def find_missing_changes(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     """Whether a change that was wanted was made at all, and whether the last request changed anything."""
     if record.intent not in CHANGES:
         return
-    if not any(reading.is_mutating for reading in record.timeline.readings):
+    if not any(reading.is_mutating or reading.has_edits for reading in record.timeline.readings):
         yield OutcomeEvidence("nothing_changed", len(record.timeline.readings))
     is_excused = record.landing or record.chore or record.acceptance
     if not record.last.is_mutating and not record.is_broken and not is_excused:
@@ -303,8 +306,13 @@ def find_last_error(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     ended = [(number, call) for number, call in record.calls if call.status in ("ok", "error")]
     if known and not known[-1].passed:
         yield OutcomeEvidence("ends_on_error", known[-1].turn, find_telling_line(known[-1].call))
-    elif ended and has_failed(ended[-1][1]):
+    elif ended and has_failed(ended[-1][1]) and not is_waiting(ended[-1][1]):
         yield OutcomeEvidence("ends_on_error", ended[-1][0], find_telling_line(ended[-1][1]))
+
+
+def is_waiting(call: Call) -> bool:
+    """Whether a call only tells that jobs are still running, and none that failed."""
+    return bool(PENDING_JOB.search(call.output)) and not FAILED_JOB.search(call.output)
 
 
 def find_proof(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
