@@ -1,5 +1,6 @@
 """A session as an audit shows it: about twenty lines, harmless, and no word of the judge's."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC
 from typing import Any
@@ -11,7 +12,8 @@ from rich.text import Text
 from assay.pipeline.verdicts import mark_session
 from assay.reports.audit import ENDINGS, describe_progress, render_case, shorten_reply
 from assay.reports.session import render_verdict
-from assay.reports.summary import count_losses
+from assay.reports.summary import count_losses, describe_truth
+from assay.scores.audit import order_sessions
 from assay.sessions.endings import EndingKind
 from assay.types import PersonVerdict, Session, Turn, VerdictKind
 from tests.judges.make_turns import asked, checked, edit, session
@@ -106,3 +108,25 @@ def test_a_mark_after_an_answer_is_told_beside_it():
     alone = read_text(render_verdict(say(session_of(), ("landed", False), ("not", True))))
     assert "you: did not land, asked in an audit 2026-03-02" in alone
     assert "that corrects the score" not in alone
+
+
+@pytest.mark.parametrize(
+    ("sessions", "landed", "unclear", "more"),
+    [
+        (100, 1, 19, "`assay audit 39` goes on with it"),
+        (100, 5, 0, "`assay audit 20` goes on with it"),
+        (25, 1, 19, "`assay audit 25` goes on with it"),
+        (20, 0, 20, "nothing is left to ask about"),
+    ],
+)
+def test_advice_to_go_on_names_a_number_that_asks_and_is_enough(sessions: int, landed: int, unclear: int, more: str):
+    drawn = order_sessions([session_of() for _ in range(sessions)], "wool")
+    for n in range(landed + unclear):
+        drawn[n] = say(drawn[n], ("landed" if n < landed else "unclear", True))
+    found = report_of(drawn, seed="wool")
+    told = describe_truth(found)
+    assert [line.rpartition("; ")[2] for line in told if "does not correct it yet" in line] == [more]
+    assert describe_progress(found, 20)[-1].endswith(more)
+    better = [line for line in told if line.startswith("better: ")]
+    numbers = {number for line in told for number in re.findall("`assay audit ([0-9]+)`", line)}
+    assert (len(numbers), "`assay audit" in "".join(better)) == ((0, False) if sessions == 20 else (1, True))

@@ -181,8 +181,14 @@ def describe_marks(audit: AuditTally) -> list[str]:
 
 def describe_more(audit: AuditTally) -> str:
     """The command that takes an audit further."""
-    wanted = min(audit.sessions, max(LEAST, audit.answered + audit.missing))
-    return f"`assay audit {wanted}` goes on with it"
+    wanted = count_wanted(audit)
+    return f"`assay audit {wanted}` goes on with it" if wanted > audit.answered else "nothing is left to ask about"
+
+
+def count_wanted(audit: AuditTally) -> int:
+    """How many answers in all would correct the score: those of no use are given again by others."""
+    lacking = max(0, LEAST - audit.landed - audit.not_landed)
+    return min(audit.sessions, audit.answered + max(lacking, audit.missing))
 
 
 def format_rate(score: Score) -> str:
@@ -242,7 +248,8 @@ def describe_better(found: Report) -> str | None:
     count = found.score.counted
     if found.score.corrected or not count or found.judge.backend != "offline" or found.judge.fallback:
         return None
-    audit = f"`assay audit {min(AUDIT, count)}`, your own word on a random sample"
+    wanted = count_wanted(found.audit) if found.audit else min(AUDIT, count)
+    audit = f"`assay audit {wanted}`, your own word on a random sample"
     if not any(one.agent == "claude-code" for one in found.sessions):
         return f"better: {audit}"
     asked = f"`--judge claude-cli`, the service that saw these words already, {format_dollars(count * MODEL_USD)} or so"
