@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.pipeline.scoring_run import apply_floors
-from tests.make_sessions import session_of
+from tests.make_sessions import reason, session_of
 
 SIGNS = {"failure_signals": [{"kind": "frustration", "turn": 1, "quote": "no"}]}
 
@@ -17,6 +17,8 @@ SIGNS = {"failure_signals": [{"kind": "frustration", "turn": 1, "quote": "no"}]}
         ({"evidence": "silent", "confidence": 0.74, "intent": "bug_fix"}, "ok", False),
         ({"evidence": "silent", "confidence": 0.75, "intent": "bug_fix"}, "ok", True),
         ({"evidence": "silent", "confidence": 0.55, "judge_status": "unclear", "intent": "question"}, "ok", True),
+        ({"evidence": "silent", "confidence": 0.3, "reasons": [reason("check_passed", 0)]}, "ok", True),
+        ({"evidence": "silent", "confidence": 0.3, "reasons": [reason("says_done", 1)]}, "ok", False),
         ({"evidence": "explicit", "confidence": 0.9, "facts": SIGNS}, "ok", False),
         ({"judge_status": "ungraded", "confidence": None, "goal_complete": None}, "ungraded", None),
         ({"judge_status": "trivial", "goal_complete": True}, "trivial", True),

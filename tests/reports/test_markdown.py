@@ -24,6 +24,7 @@ def test_all_that_matters_is_told():
     assert told.startswith("# PRISM Score\n\n**43**: 3 of 7 counted sessions crushed. The true share lies between ")
     assert "\\`assay audit 40\\`" not in told
     assert "Judged by the offline judge, right in" in told
+    assert "(`assay judges`)" in told
     assert "| completed | 4 | −3: 2 unverified, 1 error unresolved |" in told
     assert "- 2 × nothing shows that the change works (" in told
     assert told.count("\n| 2026-03-") == 10

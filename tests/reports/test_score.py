@@ -13,7 +13,7 @@ from assay.scores.correction import Corrected
 from assay.scores.prism import score_sessions
 from assay.scores.report import Report, Skips
 from assay.types import PersonVerdict, Session
-from tests.make_report import report_of, some_sessions
+from tests.make_report import JUDGE, report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
 
 
@@ -37,13 +37,23 @@ def test_the_headline_has_number_letter_interval_counts_and_judge():
         int(known.low / 2), min(49, int(known.high / 2)), 21
     ]  # fmt: skip
     assert truth == (
-        f"The true share lies between {round(known.low)} and {round(known.high)}, likeliest {round(known.value)}: "
-        f"so far off was this judge on {known.repositories} repositories of other people ({known.goals} goals)."
+        f"The true share lies between {round(known.low)} and {round(known.high)} (95 %), "
+        f"likeliest {round(known.value)}: so far off was this judge on "
+        f"{known.repositories} repositories of other people ({known.goals} goals)."
     )
     assert letter == f"No letter: {found.no_grade}."
     assert better.startswith("Better: `assay audit 7`, your own word on a random sample; or `--judge claude-cli`")
     assert judge.startswith("judged by the offline judge, right in ")
     assert judge.endswith("(`assay judges`)")
+
+
+def test_the_published_formula_is_named_and_nothing_measured_is_said_of_it():
+    found = report_of(some_sessions(), judge=replace(JUDGE, floors="published"))
+    shown = seen(found, 200)
+    assert 'by the published formula (floors = "published"), which was never measured against labels' in shown
+    assert "right in" not in shown
+    assert found.score.predicted is None
+    assert "of chance alone" in shown
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from rich.console import Console
 from assay import facts
 from assay.reports.session import render_session
 from assay.scores.prism import has_crushed
-from assay.types import Citation, Join, Prompt, Reply, Session, Turn
+from assay.types import Citation, Join, Prompt, Reply, Session, SessionMark, Turn
 from tests.make_sessions import checked, facts_of, failing, missed, reason, session_of
 from tests.tables import each_row
 
@@ -24,11 +24,11 @@ def said(text: str, second: int = 0) -> Turn:
 TURNS = [said("warp", 1), said("weft", 2), said("knot", 3)]
 
 
-def seen(one: Session, turns: list[Turn] | None = None, width: int = 200) -> str:
+def seen(one: Session, turns: list[Turn] | None = None, width: int = 200, *, has_floors: bool = False) -> str:
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
         found = replace(one, crushed=has_crushed(one))
-        console.print(render_session(found, TURNS if turns is None else turns, UTC))
+        console.print(render_session(found, TURNS if turns is None else turns, UTC, has_floors=has_floors))
     return captured.get()
 
 
@@ -49,19 +49,59 @@ def all_facts(**more: Any) -> dict[str, Any]:
         (session_of(), "goal completed: shown by the evidence marked ✓; a chance of 0.90 that it was completed"),
         (
             session_of(evidence="silent", confidence=0.8),
-            "goal completed: nobody said so and nothing shows it; a chance of 0.80 that it was completed",
+            "goal likely completed: nobody confirmed it and no check shows it; a chance of 0.80 that it was completed",
         ),
         (
             missed(confidence=0.7499),
-            "goal not completed: nobody said so and nothing shows it; a chance of 0.74 that it was completed",
+            "goal not completed: nobody confirmed it and no check shows it; a chance of 0.75 that it was completed",
         ),
         (failing("frustration"), "goal not completed: signs of failure; a chance of 0.40 that it was completed"),
+        (
+            missed(confidence=0.49, evidence="failure", reasons=[reason("check_passed", 0), reason("stopped", -2)]),
+            (
+                "goal not completed: shown in part (✓), but what speaks against it outweighs it; "
+                "a chance of 0.49 that it was completed"
+            ),
+        ),
+        (
+            session_of(judge_status="unclear", goal_complete=None, confidence=0.6, reasons=[reason("check_passed", 0)]),
+            (
+                "unclear: shown in part (✓), but what speaks against it outweighs it; "
+                "a chance of 0.60 that it was completed, so nothing is claimed"
+            ),
+        ),
         (session_of(judge_status="ungraded", ungraded_reason="thin"), "ungraded: thin"),
         (session_of(intent=None, judge_status="no_goal"), "no goal that a judge would commit to"),
     ],
 )
 def test_how_it_ended_and_why_is_said_in_words(one: Session, line: str):
     assert line in lines(seen(one))
+
+
+@pytest.mark.parametrize("chance", [0.9, 0.915, 0.925, 0.9299, 0.995, 0.9999])
+def test_a_chance_is_rounded_like_the_percentage_beside_it(chance: float):
+    shown = seen(session_of(evidence="silent", confidence=chance))
+    percent = next(line for line in lines(shown) if line.startswith("✓ crushed: likely, ")).split()[-2]
+    assert f"a chance of 0.{percent} that" in shown
+
+
+def test_a_person_s_word_stands_behind_one_colon_at_most():
+    mark = SessionMark(
+        verdict="landed", why="", at="2026-03-02", sampled=False, turn="", turns=0, judged=True, judge_status="ok"
+    )
+    assert "✓ crushed, you: landed" in lines(seen(session_of(marked=mark)))
+
+
+def test_what_costs_nothing_that_is_known_says_so():
+    shown = seen(session_of(facts=all_facts(cost_usd=None, unpriced_models=[])))
+    assert "unpriced: no model is named" in shown
+
+
+def test_the_published_floor_is_named_where_it_decided():
+    one = session_of(intent="bug_fix", evidence="silent", confidence=0.8)
+    told = "by the published formula: the floor is 0.75 for a bug fix"
+    assert told in seen(one, has_floors=True)
+    assert told not in seen(one)
 
 
 def test_what_would_have_made_it_crush_is_said():

@@ -47,7 +47,7 @@ def test_the_report_has_the_promised_names() -> None:
         ("streams", 2), ("sessions", 3), ("substance", 3), ("goal", 2), ("judged", 2), ("complete", 1), ("crushed", 1),
     ]  # fmt: skip
     assert found["judge"] == {
-        "backend": "offline", "versions": {"topic": "1", "outcome": "1"}, "calibrated": False,
+        "backend": "offline", "versions": {"topic": "1", "outcome": "1"}, "calibrated": False, "floors": "measured",
         "model": None, "where": None, "fallback": None, "spending": None,
     }  # fmt: skip
     assert [(one["judge"], one["score"]["counted"]) for one in found["by_judge"]] == [("offline", 2)]

@@ -140,7 +140,8 @@ def print_session(store: Store, config: Config, session: Session, *, as_json: bo
         print_json(encode_session(session, turns))
     else:
         let_pipe_close()
-        Console().print(render_session(session, turns, pick_zone(config)))
+        has_floors = config.outcome.floors == "published"
+        Console().print(render_session(session, turns, pick_zone(config), has_floors=has_floors))
 
 
 def print_stream(

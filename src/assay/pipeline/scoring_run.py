@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
-from assay.judges.criteria import is_goal_complete
+from assay.judges.criteria import SHOWS, is_goal_complete
 from assay.llm import Answers, Question, hold_dialogue, join_dialogues
 from assay.llm.dialogue import answer_nothing, take_notes
 from assay.pipeline import privacy
@@ -285,14 +285,15 @@ class ScoringRun:
         backend, versions = self.terms.judge, self.terms.versions()
         if len(names) == 1 and backend not in names:
             (backend, versions), *_ = names.items()
+        floors = self.config.outcome.floors
+        calibrated = floors == "measured" and load_measurement(backend) is not None
         if client is None:
-            return JudgeInfo(
-                backend=backend, versions=versions, fallback=why, calibrated=load_measurement(backend) is not None
-            )
+            return JudgeInfo(backend=backend, versions=versions, fallback=why, calibrated=calibrated, floors=floors)
         spent = client.spent
         return JudgeInfo(
             backend=backend,
             versions=versions,
+            floors=floors,
             model=client.model.model,
             where=client.model.where,
             fallback=None if why == ONLY_KEPT and self.terms.judge in names else why,
@@ -436,7 +437,8 @@ def apply_floors(session: Session) -> Session:
     if session.judge_status not in ("ok", "unclear") or session.intent is None or session.confidence is None:
         return session
     failures = [Failure(**one) for one in session.facts.get("failure_signals", ())]
-    evidence: EvidenceKind = "failure" if failures else session.evidence or "silent"
+    is_shown = any(reason.kind in SHOWS and reason.quote for reason in session.reasons)
+    evidence: EvidenceKind = "failure" if failures else "explicit" if is_shown else session.evidence or "silent"
     complete = is_goal_complete(session.intent, evidence, session.confidence, failures)
     return replace(session, judge_status="ok", goal_complete=complete, evidence=evidence)
 

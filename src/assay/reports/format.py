@@ -91,7 +91,8 @@ def format_number(number: int) -> str:
 def format_cost(facts: dict[str, Any]) -> str:
     if facts["cost_usd"] is not None:
         return f"USD {facts['cost_usd']:.2f}"
-    return "unpriced: " + ", ".join(format_line(model, 40) for model in facts["unpriced_models"])
+    models = ", ".join(format_line(model, 40) for model in facts["unpriced_models"])
+    return f"unpriced: {models}" if models else "unpriced: no model is named"
 
 
 def sanitize_text(text: str) -> str:

@@ -30,6 +30,7 @@ from assay.types import Session
 
 SPECIAL = re.compile(r"([\\`*_\[\]|~$]|^[#+=-]|:(?=//)|(?<=www)\.)")
 """Signs that Markdown gives a meaning, and what makes an address a link."""
+COMMAND = re.compile(r"\\`(assay [a-z]+)\\`")
 HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -68,6 +69,11 @@ def escape_markdown(text: str) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(sanitize_text(text).split())).translate(HTML)
 
 
+def escape_prose(text: str) -> str:
+    """Our own sentence with others' words in it: the commands that it names stay code."""
+    return COMMAND.sub(r"`\1`", escape_markdown(text))
+
+
 def render_heading(title: str, lines: Iterable[str]) -> list[str]:
     """A heading and what stands under it; nothing where there is nothing."""
     body = "\n".join(lines)
@@ -81,7 +87,7 @@ def render_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str
 
 
 def write_headline(found: Report) -> str:
-    score, who = found.score, f"J{escape_markdown(describe_judge(found)).removeprefix('j')}"
+    score, who = found.score, f"J{escape_prose(describe_judge(found)).removeprefix('j')}"
     if score.value is None and score.corrected is None:
         return f"**No score**, nothing counts: {escape_markdown(explain_no_score(found))}. {who}."
     truth = "".join(f" {line[:1].upper()}{line[1:]}." for line in describe_truth(found))

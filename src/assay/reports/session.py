@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.judges.criteria import SHOWS
+from assay.judges.criteria import FLOORS, SHOWS
 from assay.reports.format import (
     MARKS,
     UNKNOWN,
@@ -20,6 +20,7 @@ from assay.reports.format import (
     format_list,
     format_name,
     format_number,
+    format_percent,
     format_time,
     sanitize_text,
 )
@@ -47,7 +48,10 @@ COUNTS = {
     },
 }  # fmt: skip
 """Counts that stand on one line, by their fact, each with its word."""
-WEIGHTS = Text("+ speaks for a completed goal, − against it (log-odds); ✓ shows it", "dim")
+WEIGHTS = Text(
+    "+ speaks for a completed goal, − against it (log-odds); ✓ shows it, or part of it where more speaks against it",
+    "dim",
+)
 EVIDENCE = {
     "starting_point": "where such goals start",
     "says_done": "the agent says so",
@@ -68,15 +72,16 @@ EVIDENCE = {
     "concluded": "a conclusion",
 }
 """Kinds of evidence named for what they are; the others by their own name."""
+IN_PART = "shown in part (✓), but what speaks against it outweighs it"
 VOTES = Text("+ the model says completed, − it says not, with its confidence", "dim")
 OF_MODELS = frozenset({"rationale", "vote", "no_vote"})
 
 
-def render_session(one: Session, turns: Sequence[Turn], zone: tzinfo) -> Group:
-    """All that is known of it, the outcome first and its turns last."""
+def render_session(one: Session, turns: Sequence[Turn], zone: tzinfo, *, has_floors: bool = False) -> Group:
+    """All that is known of it, the outcome first and its turns last; `has_floors`: the published ones decided."""
     return Group(
         *render_head(one, zone),
-        *render_section("Why", render_verdict(one)),
+        *render_section("Why", [*render_verdict(one), *(render_floor(one) if has_floors else ())]),
         *render_section("Evidence", render_evidence(one, len(turns))),
         *render_section(
             "Failure signals", [render_signal(found, len(turns)) for found in one.facts.get("failure_signals", [])]
@@ -103,7 +108,10 @@ def render_head(one: Session, zone: tzinfo) -> list[Text]:
         Text(format_line(one.title, 200) or "(nobody said anything)", "bold"),
         Text("  ".join(filter(None, where)), "cyan"),
         Text(f"{format_time(one.started_at, zone)} to {format_time(one.ended_at, zone)}{format_language(one)}", "dim"),
-        Text.assemble((f"{sign} {state}", f"bold {style}"), f": {format_line(explain_outcome(one), 160)}"),
+        Text.assemble(
+            (f"{sign} {state}", f"bold {style}"),
+            f"{', ' if one.marked else ': '}{format_line(explain_outcome(one), 160)}",
+        ),
     ]
     if one.summary:
         lines.insert(1, Text(sanitize_text(one.summary)))
@@ -124,11 +132,12 @@ def render_verdict(one: Session) -> list[Text]:
     if one.judge_status == "ungraded":
         lines.append(Text(f"ungraded: {format_line(one.ungraded_reason or 'no reason given', 200)}"))
     elif one.judge_status == "unclear" and one.confidence is not None and not one.marked:
-        lines.append(
-            Text(f"unclear: a chance of {round_down(one.confidence)} that it was completed, so nothing is claimed")
-        )
+        part = f"{IN_PART}; " if is_shown(one) else ""
+        chance = f"a chance of {format_chance(one.confidence)} that it was completed, so nothing is claimed"
+        lines.append(Text(f"unclear: {part}{chance}"))
     elif one.goal_complete is not None and not one.marked:
-        done = "completed" if one.goal_complete else "not completed"
+        likely = "likely " if one.evidence == "silent" else ""
+        done = f"{likely}completed" if one.goal_complete else "not completed"
         lines.append(Text(f"goal {done}: {explain_ground(one)}"))
     versions = ", ".join(
         f"{format_name(job)} {format_line(text[:8], 8)}" for job, text in sorted(one.judge_versions.items())
@@ -149,7 +158,7 @@ def render_mark(one: Session) -> list[Text]:
     why = f": “{format_line(mark.why, 500)}”" if mark.why else ""
     lines = [Text(f"{explain_outcome(one)}, {how} {format_line(mark.at[:10], 10)}{why}", "bold")]
     judged = {True: "completed", False: "not completed", None: format_name(mark.judge_status)}[mark.judged]
-    sure = "" if one.confidence is None else f", a chance of {round_down(one.confidence)}"
+    sure = "" if one.confidence is None else f", a chance of {format_chance(one.confidence)}"
     lines.append(Text(f"your word wins; the judge says: {judged}{sure}", "dim"))
     if mark.answer and is_marked_since(one):
         asked = SAID.get(mark.answer, mark.answer).removeprefix("you: ")
@@ -178,20 +187,37 @@ def format_intent_reasons(one: Session) -> str:
     return f" ({', '.join(told[:MOST_REASONS])})" if told else ""
 
 
+def render_floor(one: Session) -> list[Text]:
+    """The published floor that the chance was held against."""
+    if one.intent is None or one.goal_complete is None or one.marked:
+        return []
+    floor = f"{FLOORS[one.intent]:.2f} for a {format_name(one.intent)}"
+    return [
+        Text(f"by the published formula: the floor is {floor}, explicit evidence needs none, signals decide", "dim")
+    ]
+
+
 def explain_ground(one: Session) -> str:
     """What the verdict stands on."""
-    sure = UNKNOWN if one.confidence is None else round_down(one.confidence)
+    sure = UNKNOWN if one.confidence is None else format_chance(one.confidence)
     stands_on = {
         "explicit": "shown by the evidence marked ✓",
-        "silent": "nobody said so and nothing shows it",
+        "silent": "nobody confirmed it and no check shows it",
         "failure": "signs of failure",
     }.get(one.evidence or "", "no evidence")
+    if is_shown(one) and one.evidence != "explicit":
+        stands_on = "shown in part (✓), without words to quote" if one.goal_complete else IN_PART
     return f"{stands_on}; a chance of {sure} that it was completed"
 
 
-def round_down(confidence: float) -> str:
-    """Rounded down, so that 0.699 does not look like the 0.70 it misses."""
-    return f"{int(confidence * 100 + 1e-9) / 100:.2f}"
+def is_shown(one: Session) -> bool:
+    """Whether some of its evidence is marked as showing the goal reached."""
+    return any(reason.kind in SHOWS for reason in one.reasons)
+
+
+def format_chance(chance: float) -> str:
+    """A chance, rounded like the percentage that lists show."""
+    return f"{int(format_percent(100 * chance)) / 100:.2f}"
 
 
 def render_evidence(one: Session, turns: int) -> list[RenderableType]:

@@ -73,6 +73,7 @@ SAID = {
 
 LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
+PUBLISHED = 'by the published formula (floors = "published"), which was never measured against labels'
 AUDIT = 40
 CLEAR_INTENT = 0.8
 """From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
@@ -149,7 +150,9 @@ def describe_truth(found: Report) -> list[str]:
         ends = format_interval(known, found.grade).replace("–", " and ")
         grounds = f"on {known.repositories} repositories of other people ({known.goals} goals)"
         likeliest = format_percent(known.value)
-        said.append(f"the true share lies between {ends}, likeliest {likeliest}: so far off was this judge {grounds}")
+        said.append(
+            f"the true share lies between {ends} (95 %), likeliest {likeliest}: so far off was this judge {grounds}"
+        )
     elif not score.corrected and score.value is not None:
         said.append(f"95 % interval {format_interval(score)}, of chance alone: it knows nothing of the judge's errors")
     if audit and audit.why_not:
@@ -229,6 +232,8 @@ def describe_judge(found: Report) -> str:
 
 def describe_quality(found: Report) -> str:
     """How good the judge is, in half a line: by the person's own audit where that says enough, else as measured."""
+    if found.judge.floors == "published":
+        return PUBLISHED
     judge = found.judge.backend
     own = measure_own([one for one in found.sessions if one.judge == judge and is_answered(one)])
     if own and own.decided >= LEAST:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import tzinfo
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -52,6 +53,8 @@ class JudgeInfo(Row, frozen=True):
     versions: dict[str, str]
     calibrated: bool = False
     """Its confidence was measured against labels."""
+    floors: Literal["measured", "published"] = "measured"
+    """What a completed goal needs: the measured chance, or the published formula, which was never measured."""
     model: str | None = None
     where: str | None = None
     """Where words went; `None`: nowhere."""
@@ -121,9 +124,8 @@ def build_report(  # noqa: PLR0913  each by name, all of one report
     """The report on these sessions; `crushed` of each says what the score says. `seed` is that of audits."""
     sessions = refresh_crushed(sessions)
     audit = tally_audit(sessions, seed)
-    found = replace(
-        score_sessions(sessions), corrected=correct_score(sessions, audit), predicted=predict_score(sessions)
-    )
+    predicted = predict_score(sessions) if judge.floors == "measured" else None
+    found = replace(score_sessions(sessions), corrected=correct_score(sessions, audit), predicted=predicted)
     grade, no_grade = grade_report(found)
     return Report(
         score=found,
