@@ -32,6 +32,17 @@ def test_an_audit_of_ones_own_is_on_the_card(tmp_path: Path):
     assert "By your own audit" in run("judges", files, *store).out
 
 
+def test_without_a_path_every_audit_of_the_store_is_on_the_card(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    report = assay.score(write_folder(tmp_path / "cc", 3), store=tmp_path / "s.db")
+    with closing(open_store(pick_store_url(str(tmp_path / "s.db"), {}))) as kept:
+        begin_draw(kept, 1)
+        save_answer(kept, report.sessions[0], "landed", "2026-11-02T09:00:00Z")
+    assert run("judges", "--json", "--store", tmp_path / "s.db").json["judges"][0]["own"]["audited"] == 1
+    ran = run("judges", "--since", "someday", "--store", tmp_path / "s.db")
+    assert (ran.code, is_one_line(ran.err)) == (2, True)
+
+
 def test_without_transcripts_the_card_is_told_all_the_same(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     ran = run("judges", "--json", "--store", tmp_path / "s.db")

@@ -7,11 +7,11 @@ from rich.console import Console
 
 from assay.cli.options import AsJson, Jobs, Paths, Project, Since, StorePath, Until, options, read_overrides
 from assay.cli.output import let_pipe_close, print_json
-from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection, score_transcripts
+from assay.cli.progress import ProgressBar, open_transcripts
+from assay.cli.report import build_selection
 from assay.cli.settings import load_last_config
-from assay.errors import BadInput
 from assay.pipeline.judgement import find_judge
+from assay.pipeline.score import open_run, score_run
 from assay.reports.json import encode_json
 from assay.reports.judges import render_cards
 from assay.scores.card import JudgeCard, build_card
@@ -53,16 +53,16 @@ def command(request: JudgesRequest) -> None:
 
 
 def read_sessions(request: JudgesRequest) -> Sequence[Session]:
-    """The sessions whose audits count; without transcripts there are none, which is no error."""
+    """The sessions whose audits count: those at the paths, or all that the store has, which may be none."""
     config = load_last_config(**read_overrides(request))
-    try:
-        with open_transcripts(request.paths, config, request.jobs) as transcripts:
-            selection = build_selection(request, config)
-            return score_transcripts(transcripts, config, selection, jobs=request.jobs).sessions
-    except BadInput:
-        if request.paths:
-            raise
-        return ()
+    selection = build_selection(request, config)
+    with (
+        open_transcripts(request.paths, config, request.jobs, may_be_empty=True) as transcripts,
+        ProgressBar("judging") as bar,
+    ):
+        roots = transcripts.changes.roots if request.paths else None
+        with open_run(transcripts.store, config, roots, selection=selection, jobs=request.jobs) as run:
+            return score_run(run, (), bar.show, remembers=False).report.sessions
 
 
 def list_cards(sessions: Sequence[Session]) -> list[JudgeCard]:
