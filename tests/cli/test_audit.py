@@ -156,6 +156,7 @@ def test_ctrl_c_in_the_middle_keeps_what_was_said(top: Path):
     code, said = terminal.finish()
     assert code == 130
     assert "Traceback" not in said
+    assert "Your answers are kept; the same command goes on." in said
     assert [one.marked.verdict for one in sessions(top).values() if one.marked] == ["not"]
 
 
@@ -165,6 +166,23 @@ def test_going_back_takes_the_last_answer_back(top: Path):
     assert code == 0
     assert "1 of 5 answered: 0 landed, 1 did not" in said
     assert "This is the first one." in shown[1]
+
+
+def test_going_back_after_a_pause_asks_about_the_last_one_again(top: Path):
+    _, _, first = answer_all(top, "l\n", "n\n", "q\n")
+    _, said, shown = answer_all(top, "b\n", "l\n", "q\n")
+    assert [re.findall(r"\d of 5(?= ─)", text) for text in shown] == [["3 of 5"], ["2 of 5"], ["3 of 5"]]
+    again = [re.search(r"fleece (\d)", text) for text in (first[1], shown[1])]
+    assert again[0]
+    assert again[1]
+    assert again[0][1] == again[1][1]
+    assert "2 of 5 answered: 2 landed, 0 did not" in said
+
+
+def test_when_nothing_is_left_to_ask_it_says_so(top: Path):
+    answer_all(top, "l\n", "n\n", words=("2", "in"))
+    code, said, _ = answer_all(top, words=("2", "in"))
+    assert (code, "nothing is left to ask of 2, all are answered; give a larger number" in said) == (0, True)
 
 
 @pytest.mark.long
@@ -201,7 +219,12 @@ def test_when_all_are_answered_the_score_is_corrected(top: Path):
         (("-3",), "No such option"),
         (("5", "in", "--status"), "take no number"),
         (("--status", "--list"), "give one of"),
-        (("--export", "out.csv"), "ends in .jsonl"),
+        (("--export", "out.csv"), "--export out.csv: give a file that ends in .jsonl"),
+        (("--export", "in"), "--export in: is a folder"),
+        (("--export", "nowhere/out.jsonl"), "--export nowhere/out.jsonl: there is no folder"),
+        (("--export", "out.jsonl", "--since", "7d"), "give no number, path, day"),
+        (("--import", "in/s0.jsonl", "5"), "give no number"),
+        (("--import", "in/s0.jsonl", "--json"), "or --json"),
         (("--import", "nothing.jsonl"), "is no file"),
         (("--export", "out.jsonl"), "there is no store"),
     ],
@@ -213,7 +236,25 @@ def test_what_cannot_be_done_is_told(top: Path, args: tuple[str, ...], why: str)
     assert why == "No such option" or is_one_line(ran.err)
 
 
+def test_a_status_makes_no_store(top: Path):
+    for option in ("--status", "--list"):
+        ran = audit(top, option, "in")
+        assert (ran.code, "there is no store" in ran.err, is_one_line(ran.err)) == (2, True, True)
+    assert not (top / "s.db").exists()
+
+
+@pytest.mark.parametrize("option", ["--status", "--list"])
+@pytest.mark.parametrize("narrow", [("--project", "nosuch"), ("--since", "2030-01-01")])
+def test_where_no_session_is_selected_it_says_so(top: Path, option: str, narrow: tuple[str, str]):
+    call(top, "score", "in")
+    ran = audit(top, option, "in", *narrow)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"none of 8 sessions fits {' '.join(narrow)}" in ran.err
+    assert "audited yet" not in ran.err
+
+
 def test_without_an_audit_the_status_says_how_to_begin(top: Path):
+    call(top, "score", "in")
     assert "`assay audit 40` asks you" in audit(top, "--status", "in").out
     assert audit(top, "--status", "--json", "in").json["audit"] is None
     assert "`assay audit 40` asks you" in audit(top, "--list", "in").err
@@ -226,7 +267,8 @@ def test_marks_and_answers_are_handed_on_and_taken_in_once(top: Path):
     answer_all(top, *["l\n"] * 6, *["n\n"] * 2, words=("8", "in"))
     name = next(iter(sessions(top)))
     assert call(top, "session", "mark", name, "not", "--why", "no \x1b[31m AKIAQ3EGRIH4QOZ5PLNK").code == 0
-    assert audit(top, "--export", "out.jsonl").code == 0
+    ran = audit(top, "--export", "out.jsonl")
+    assert (ran.code, "wrote 9 verdicts to " in ran.err) == (0, True)
     lines = [json.loads(line) for line in (top / "out.jsonl").read_text().splitlines()]
     assert sorted(one["kind"] for one in lines) == ["audit"] * 8 + ["mark"]
     assert "AKIA" not in (top / "out.jsonl").read_text()
@@ -274,6 +316,37 @@ def test_lines_that_cannot_be_used_are_told_by_number_and_the_others_hold(top: P
     assert "1 more lines were skipped" in ran.err
     assert [one.marked.verdict for one in sessions(top).values() if one.marked] == ["landed"]
     assert "1 verdict on sessions that are not here" in call(top, "session", "marks").err
+
+
+def test_what_is_wrong_with_a_line_is_told_in_plain_words(top: Path):
+    wrong = {
+        "{": "it is no JSON",
+        "[1]": "it is no verdict, but some other JSON",
+        line_of(verdict="great"): "it has a wrong `verdict`; give `landed`, `not`, `exclude` or `unclear`",
+        line_of(session="XY"): "it has a wrong `session`; give the id of a session",
+        line_of(turns="three"): "it has a wrong `turns`; give a number",
+        line_of(at="yesterday"): "it has a wrong `at`; give a time with its zone",
+        line_of(at="0001-01-01T00:00:00+14:00"): "it has a wrong `at`",
+        line_of(verdict="unclear"): "a mark is `landed`, `not` or `exclude`",
+        '{"kind": "mark"}': "it has no `session`; give the id",
+    }
+    (top / "in.jsonl").write_text("\n".join(wrong))
+    ran = audit(top, "--import", "in.jsonl")
+    told = re.findall(r"line \d was skipped: (.*)", ran.err)
+    assert [line.startswith(why) for line, why in zip(told, wrong.values(), strict=True)] == [True] * len(wrong), told
+    assert (ran.code, "not one line of it could be used" in ran.err) == (2, True)
+
+
+def test_a_mark_of_order_before_the_first_line_is_no_part_of_it(top: Path):
+    (top / "in.jsonl").write_bytes(b"\xef\xbb\xbf" + line_of().encode())
+    assert "took in 1 verdict" in audit(top, "--import", "in.jsonl").err
+
+
+def test_an_unclear_answer_of_another_draw_is_no_mark(top: Path):
+    answer_all(top, "l\n", "q\n")
+    (top / "in.jsonl").write_text(line_of(kind="audit", verdict="unclear", seed="5eed"))
+    ran = audit(top, "--import", "in.jsonl")
+    assert (ran.code, "line 1 was skipped: an answer `unclear` that was drawn elsewhere" in ran.err) == (2, True)
 
 
 def test_an_audit_by_another_draw_is_no_sample_here(top: Path):

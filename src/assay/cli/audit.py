@@ -2,6 +2,7 @@
 
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -14,15 +15,16 @@ from rich.console import Console
 from rich.rule import Rule
 
 from assay.cli.options import AsJson, Jobs, Project, Since, StorePath, Until, options, read_overrides
-from assay.cli.output import check_target, let_pipe_close, print_json, print_note, print_written, write_target
+from assay.cli.output import check_target, let_pipe_close, print_json, print_note, write_target
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection, score_transcripts
+from assay.cli.report import build_selection, explain_empty_selection, score_transcripts
 from assay.cli.settings import load_last_config
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline.audit import begin_draw, draw_sessions, save_answer, withdraw_answer
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.score import Transcripts
+from assay.pipeline.scoring_run import Selection
 from assay.pipeline.verdict_lines import encode_verdicts, import_verdicts
 from assay.reports.audit import describe_progress, render_case
 from assay.reports.format import format_count, format_line
@@ -48,6 +50,7 @@ BACK, QUIT = ("b", "back"), ("q", "quit")
 QUESTION = "Did it land?  [l]anded  [n]ot  [u]nclear  [b]ack  [q]uit: "
 NEEDS_TERMINAL = "asks a person and needs a terminal; --status, --list, --export and --import do without one"
 LARGEST_FILE = 64 << 20
+NEWLINE = b"\n"
 DIGITS = 6
 """Of the largest number of sessions that anybody looks at."""
 MOST_TOLD = 10
@@ -102,12 +105,16 @@ def command(request: AuditRequest) -> None:
     config = load_last_config(**read_overrides(request))
     if sum(map(bool, (request.status, request.as_list, request.export, request.import_from))) > 1:
         raise BadInput("give one of --status, --list, --export and --import")
+    if request.import_from or request.export:
+        check_alone(request)
     if request.import_from:
         import_file(request.import_from, config)
     elif request.export:
         export_file(request.export, config)
     else:
         check_asking(request, wanted)
+        if request.status or request.as_list:
+            open_existing_store(pick_store_url(config.store, os.environ)).close()
         with open_transcripts(paths, config, request.jobs) as transcripts:
             answer_audit(Audit(request, config, transcripts), wanted)
 
@@ -118,6 +125,15 @@ def split_words(words: Sequence[str]) -> tuple[int | None, list[Path] | None]:
     if len(numbers) > 1 or any(len(one) > DIGITS or int(one) < 1 for one in numbers):
         raise BadInput(f"{format_line(' '.join(numbers), 60)}: give one number of sessions, such as 40")
     return (int(numbers[0]) if numbers else None), [Path(one) for one in words if one not in numbers] or None
+
+
+def check_alone(request: AuditRequest) -> None:
+    """Refuse what a file of verdicts does not go by, rather than leave it out of account."""
+    given = [*(request.words or ()), request.since, request.until, request.project, request.as_json]
+    if any(given):
+        raise BadInput(
+            "--export and --import take all verdicts: give no number, path, day, project or --json with them"
+        )
 
 
 def check_asking(request: AuditRequest, wanted: int | None) -> None:
@@ -146,12 +162,17 @@ class Audit:
         selection = build_selection(self.request, self.config)
         return score_transcripts(self.transcripts, self.config, selection, jobs=self.request.jobs)
 
-    def ask_about(self, waiting: Sequence[Session], answered: int, total: int) -> None:
-        """Ask about one session after the other, until the person has enough."""
-        n = 0
-        while n < len(waiting):
-            one = waiting[n]
-            self.show_session(one, f"{answered + n + 1} of {total}")
+    def explain_nothing(self) -> str:
+        """Why no session is selected; empty where there is none at all."""
+        everything = score_transcripts(self.transcripts, self.config, Selection(), jobs=self.request.jobs)
+        return explain_empty_selection(self.request, everything, self.zone) if everything.sessions else ""
+
+    def ask_about(self, answered: Sequence[Session], waiting: Sequence[Session]) -> None:
+        """Ask about one session after the other, until the person has enough; back goes to those before, too."""
+        drawn, n = [*answered, *waiting], len(answered)
+        while n < len(drawn):
+            one = drawn[n]
+            self.show_session(one, f"{n + 1} of {len(drawn)}")
             said = read_answer()
             if said in QUIT:
                 return
@@ -159,7 +180,7 @@ class Audit:
                 self.console.print("This is the first one.")
             elif said in BACK:
                 n -= 1
-                withdraw_answer(self.store, waiting[n], format_now())
+                withdraw_answer(self.store, drawn[n], format_now())
             else:
                 save_answer(self.store, one, ANSWERS[said], format_now())
                 n += 1
@@ -173,6 +194,8 @@ class Audit:
 def answer_audit(audit: Audit, wanted: int | None) -> None:
     """Do what a request asks of an audit."""
     report, kept = audit.build_report(), audit.store.corrections.load_draw()
+    if not report.sessions and (note := audit.explain_nothing()):
+        raise BadInput(note)
     if audit.request.status:
         print_status(audit, report, kept)
     elif audit.request.as_list:
@@ -182,10 +205,12 @@ def answer_audit(audit: Audit, wanted: int | None) -> None:
         if not wanted:
             raise BadInput("say how many sessions you want to look at: `assay audit 40`")
         draw = begin_draw(audit.store, wanted)
-        waiting, answered = draw_sessions(report.sessions, draw)
+        answered, waiting = draw_sessions(report.sessions, draw)
         if not waiting and not answered:
             raise BadInput("no session that counts is selected; `assay sessions` lists them and says why")
-        audit.ask_about(waiting, answered, answered + len(waiting))
+        if not waiting:
+            print_note(f"nothing is left to ask of {draw.wanted:,}, all are answered; give a larger number")
+        audit.ask_about(answered, waiting)
         print_status(audit, audit.build_report(), draw)
 
 
@@ -197,7 +222,7 @@ def read_answer() -> str:
         try:
             line = sys.stdin.readline()
         except KeyboardInterrupt:
-            sys.stdout.write("\n")
+            sys.stdout.write("\nYour answers are kept; the same command goes on.\n")
             raise
         said = line.strip().lower()
         if not line:
@@ -240,12 +265,12 @@ def print_answers(audit: Audit, sessions: Sequence[Session]) -> None:
 
 def export_file(path: Path, config: Config) -> None:
     """Write all verdicts that hold to a file."""
-    target = check_target(path, (".jsonl",))
+    target = check_target(path, (".jsonl",), "--export")
     with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
         content = encode_verdicts(store, config)
     if target:
-        write_target(content, target)
-        print_written(target)
+        write_target(content, target, "--export")
+        print_note(f"wrote {format_count(content.count(NEWLINE), 'verdict')} to {target}")
 
 
 def import_file(path: Path, config: Config) -> None:
@@ -261,6 +286,8 @@ def import_file(path: Path, config: Config) -> None:
         print_note(f"line {number} was skipped: {format_line(why, 120)}")
     if len(found.skipped) > MOST_TOLD:
         print_note(f"{len(found.skipped) - MOST_TOLD:,} more lines were skipped")
+    if found.skipped and not found.added + found.known:
+        raise BadInput(f"--import {path}: not one line of it could be used")
 
 
 def read_lines(path: Path) -> list[bytes]:
@@ -270,7 +297,7 @@ def read_lines(path: Path) -> list[bytes]:
             raise BadInput(f"--import {path}: is larger than {LARGEST_FILE >> 20} MB, which no list of verdicts is")
         if not path.is_file():
             raise BadInput(f"--import {path}: is no file")
-        return path.read_bytes().split(b"\n")
+        return path.read_bytes().removeprefix(BOM_UTF8).split(NEWLINE)
     except OSError as error:
         raise BadInput(f"--import {path}: can't be read: {error.strerror or error}") from None
 

@@ -36,24 +36,24 @@ FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
 }
 
 
-def check_target(path: Path | None, formats: Collection[str] = FORMATS) -> Path | None:
-    """The file of `-o`, if it can be written to; refused before anything is judged."""
+def check_target(path: Path | None, formats: Collection[str] = FORMATS, option: str = "-o") -> Path | None:
+    """The file of an option, if it can be written to; refused before anything is judged."""
     if path is None:
         return None
-    if path.suffix.lower() not in formats:
-        raise BadInput(f"-o {path}: give a file that ends in {', '.join(formats)}")
     try:
         target = Path(os.path.realpath(path.expanduser()))
     except (RuntimeError, ValueError, OSError) as error:
-        raise BadInput(f"-o {path}: {error}") from None
+        raise BadInput(f"{option} {path}: {error}") from None
     if target.is_dir():
-        raise BadInput(f"-o {path}: is a folder; give a file in it")
+        raise BadInput(f"{option} {path}: is a folder; give a file in it")
+    if path.suffix.lower() not in formats:
+        raise BadInput(f"{option} {path}: give a file that ends in {', '.join(formats)}")
     if target.exists() and not target.is_file():
-        raise BadInput(f"-o {path}: is a pipe or a device, which a report does not replace; give a file")
+        raise BadInput(f"{option} {path}: is a pipe or a device, which a report does not replace; give a file")
     if target.suffix.lower() != path.suffix.lower():
-        raise BadInput(f"-o {path}: leads to {target}, which ends otherwise; give that file itself")
+        raise BadInput(f"{option} {path}: leads to {target}, which ends otherwise; give that file itself")
     if not target.parent.is_dir():
-        raise BadInput(f"-o {path}: there is no folder {target.parent}; make it first")
+        raise BadInput(f"{option} {path}: there is no folder {target.parent}; make it first")
     return target
 
 
@@ -62,12 +62,12 @@ def write_report(report: Report, zone: tzinfo, target: Path) -> None:
     write_target(FORMATS[target.suffix.lower()](report, zone), target)
 
 
-def write_target(content: bytes, target: Path) -> None:
+def write_target(content: bytes, target: Path, option: str = "-o") -> None:
     """Write the file whole or not at all; the mode of one that was there holds."""
     try:
         write_atomically(target, content, target.stat().st_mode & 0o777 if target.is_file() else 0o666)
     except OSError as error:
-        raise BadInput(f"-o {target}: can't be written: {error.strerror or error}") from None
+        raise BadInput(f"{option} {target}: can't be written: {error.strerror or error}") from None
 
 
 def print_written(target: Path) -> None:

@@ -16,12 +16,12 @@ def begin_draw(store: Store, wanted: int) -> AuditDraw:
     return store.corrections.save_draw(AuditDraw(seed=token_hex(SEED_BYTES), wanted=wanted))
 
 
-def draw_sessions(sessions: Sequence[Session], draw: AuditDraw) -> tuple[list[Session], int]:
-    """The sessions that are still to be asked about, in order, and how many are answered."""
+def draw_sessions(sessions: Sequence[Session], draw: AuditDraw) -> tuple[list[Session], list[Session]]:
+    """The sessions that are answered, by when they were, and those still to be asked about, in order."""
     ordered = order_sessions(select_drawable(sessions), draw.seed)
-    answered = sum(map(is_answered, ordered))
+    answered = sorted(filter(is_answered, ordered), key=lambda one: one.marked.at if one.marked else "")
     waiting = [one for one in ordered if not is_answered(one)]
-    return waiting[: max(0, draw.wanted - answered)], answered
+    return answered, waiting[: max(0, draw.wanted - len(answered))]
 
 
 def save_answer(store: Store, session: Session, verdict: VerdictKind, at: str) -> None:

@@ -4,6 +4,7 @@ A verdict on a session that is not here is kept, and holds once that turns up. W
 is no sample here: it is kept as a mark.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -21,7 +22,7 @@ from assay.pipeline.verdicts import pick_standing
 from assay.reports.json import encode_json
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
-from assay.types import AuditDraw, PersonVerdict
+from assay.types import AuditDraw, PersonVerdict, VerdictKind
 
 LONGEST_LINE = 16_384
 
@@ -51,6 +52,19 @@ class ImportTally(Struct, frozen=True, kw_only=True):
 
 
 DECODE = msgspec.json.Decoder(VerdictLine).decode
+NO_MARK: tuple[VerdictKind, ...] = ("unclear",)
+"""Answers that are no mark: nobody marks what they can't tell."""
+NAMED = re.compile(r"(?:at `\$\.|field `)(\w+)`")
+"""How a decoder names the field that is wrong."""
+EXPECTED = {
+    "kind": "`mark` or `audit`",
+    "session": "the id of a session, 12 hexadecimal digits",
+    "verdict": "`landed`, `not`, `exclude` or `unclear`",
+    "at": "a time with its zone, such as 2026-11-16T11:43:02+00:00",
+    "why": "text of at most 500 characters",
+    "turns": "a number of turns",
+    "seed": "at most 64 letters and digits",
+}
 
 
 # --- out ----------------------------------------------------------------------------------------
@@ -74,7 +88,7 @@ def encode_verdicts(store: Store, config: Config) -> bytes:
         )
         + b"\n"
         for one in list_tellable(store, config)
-        if one.verdict != "none"
+        if one.verdict != "none" and (one.is_sampled or one.verdict not in NO_MARK)
     )
 
 
@@ -109,42 +123,70 @@ def list_heard(run: ScoringRun) -> dict[str, bool]:
 
 def import_verdicts(store: Store, lines: Sequence[bytes], now: datetime) -> ImportTally:
     """Take in the verdicts of a file that are not here yet; lines that can't be used are told."""
-    found: list[VerdictLine] = []
+    found: dict[int, VerdictLine] = {}
     skipped: list[tuple[int, str]] = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                found.append(read_line(line, now))
-            except (msgspec.DecodeError, ValueError, OverflowError, RecursionError) as error:
+                found[number] = read_line(line, now)
+            except ValueError as error:
                 skipped.append((number, str(error)))
-    seed = adopt_seed(store, found)
+    seed = adopt_seed(store, [*found.values()])
     here = {identify_verdict(one) for one in store.corrections.load_verdicts()}
     new: dict[tuple[object, ...], PersonVerdict] = {}
     known = as_marks = 0
-    for one in found:
+    for number, one in found.items():
         verdict = to_verdict(one, seed)
+        if one.verdict in NO_MARK and not verdict.is_sampled:
+            skipped.append((number, f"an answer `{one.verdict}` that was drawn elsewhere says nothing here"))
+            continue
         if identify_verdict(verdict) in here or identify_verdict(verdict) in new:
             known += 1
             continue
         new[identify_verdict(verdict)] = verdict
         as_marks += one.kind == "audit" and not verdict.is_sampled
     store.corrections.save_verdicts([*new.values()])
-    return ImportTally(added=len(new), known=known, as_marks=as_marks, skipped=tuple(skipped))
+    return ImportTally(added=len(new), known=known, as_marks=as_marks, skipped=tuple(sorted(skipped)))
 
 
 def read_line(line: bytes, now: datetime) -> VerdictLine:
     """One line as a verdict; raises what is wrong with it."""
     if len(line) > LONGEST_LINE:
         raise ValueError(f"it is longer than {LONGEST_LINE:,} bytes")
-    found = DECODE(line)
-    at = datetime.fromisoformat(found.at)
+    found = decode_line(line)
+    at = parse_moment(found.at)
     if at.tzinfo is None:
         raise ValueError("its time names no zone")
     if at > now:
         raise ValueError("its time lies in the future")
     if found.kind == "audit" and found.verdict == "exclude":
         raise ValueError("an audit has no answer `exclude`")
-    return replace(found, at=at.astimezone(UTC).isoformat(timespec="seconds"), why=" ".join(found.why.split()))
+    if found.kind == "mark" and found.verdict in NO_MARK:
+        raise ValueError("a mark is `landed`, `not` or `exclude`")
+    return replace(found, at=at.isoformat(timespec="seconds"), why=" ".join(found.why.split()))
+
+
+def decode_line(line: bytes) -> VerdictLine:
+    """A line as it is written; raises what is wrong in words of ours."""
+    try:
+        return DECODE(line)
+    except msgspec.ValidationError as error:
+        name = match[1] if (match := NAMED.search(str(error))) else ""
+        if name not in EXPECTED:
+            raise ValueError("it is no verdict, but some other JSON") from None
+        has = "has no" if "missing" in str(error) else "has a wrong"
+        raise ValueError(f"it {has} `{name}`; give {EXPECTED[name]}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("it is no JSON") from None
+
+
+def parse_moment(text: str) -> datetime:
+    """A time as it is written, in UTC where it names a zone."""
+    try:
+        at = datetime.fromisoformat(text)
+        return at.astimezone(UTC) if at.tzinfo else at
+    except (ValueError, OverflowError):
+        raise ValueError(f"it has a wrong `at`; give {EXPECTED['at']}") from None
 
 
 def adopt_seed(store: Store, found: Sequence[VerdictLine]) -> str:

@@ -159,9 +159,10 @@ class SqlCorrections:
             return list(list_verdicts(connection))
 
     def save_verdicts(self, said: Sequence[PersonVerdict]) -> None:
+        if not said:
+            return
         with self.database.writing() as connection:
-            for one in said:
-                connection.execute(insert(verdicts).values(msgspec.structs.asdict(one)))
+            connection.execute(insert(verdicts), [msgspec.structs.asdict(one) for one in said])
 
     def load_draw(self) -> AuditDraw | None:
         with self.database.reading() as connection:
