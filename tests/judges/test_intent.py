@@ -213,6 +213,25 @@ def test_a_slash_command_names_the_intent(text: str, intent: str) -> None:
     assert intent_of(asked(text, "Looking.", kind="command")) == intent
 
 
+@each_row(
+    "text",
+    [
+        "Does till-sync handle any ref or just branches",
+        "Can the till handle gift cards?",
+        "is the export supporting v1.2",
+    ],
+)
+def test_one_question_after_which_nothing_was_changed_asks_for_no_change(text: str) -> None:
+    assert intent_of(asked(text, look("till/sum.py"), "Only branches.")) == "question"
+
+
+@each_row(
+    "text", ["Can you handle gift cards in the till", "Is it odd? Handle gift cards.", "Do the handling of gift cards"]
+)
+def test_a_polite_request_is_no_question(text: str) -> None:
+    assert intent_of(asked(text, look("till/sum.py"), WORKED)) not in ("question", "investigation")
+
+
 @pytest.mark.parametrize("kind", ["command", "typed"])
 def test_a_slash_command_is_no_small_talk(kind: Any) -> None:
     assert intent_of(asked("/fix-issue 12", "Looking.", kind=kind)) is not None

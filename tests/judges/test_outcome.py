@@ -285,6 +285,12 @@ def test_what_a_sub_agent_changed_is_a_change() -> None:
     assert not {"nothing_changed", "last_turn_idle"} & kinds(case(asked(REQUEST, changed, NO_WORD)))
 
 
+def test_a_quote_ends_with_a_whole_word() -> None:
+    command = f"pytest {'tests/test_till.py ' * 20}"
+    cited = [one.quote for one in judged(case(asked(REQUEST, FIX, replace(checked(), command=command), DONE))).reasons]
+    assert [quote for quote in cited if quote.startswith("pytest") and quote.endswith((".py", "py "))]
+
+
 def test_what_a_shell_command_patched_is_a_change() -> None:
     patched = replace(FIX, kind="shell", name="shell", command="apply_patch '*** Begin Patch'")
     assert not {"nothing_changed", "last_turn_idle"} & kinds(case(asked(REQUEST, patched, NO_WORD)))

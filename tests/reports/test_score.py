@@ -207,3 +207,8 @@ def test_what_is_not_known_is_left_out():
     assert not [
         word for word in ("None", "USD 0.00", "a crushed session", "prompts graded", "work to crush") if word in shown
     ]
+
+
+def test_what_has_neither_substance_nor_a_goal_is_told_at_the_step_that_it_misses_first():
+    small = session_of(judge_status="no_goal", goal_complete=None, intent=None, facts={"substance": False})
+    assert "−1 neither substance nor goal" in seen(report_of([session_of(), small]))

@@ -56,6 +56,7 @@ HELD_BACK = {
 NOT_COUNTED = {
     "trivial": "trivial",
     "no_goal": "no goal",
+    "no_substance": "neither substance nor goal",
     "opted_out": "opted out",
     "unclear": "unclear",
     "in_progress": "still going on",
@@ -284,6 +285,7 @@ def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
     for one in sessions:
         if not has_substance(one):
             why = explain_exclusion(one) or "trivial"
+            why = "no_substance" if why == "no_goal" else why
             lost["substance"][TRIVIAL if why == "trivial" else NOT_COUNTED.get(why, format_line(why, 60))] += 1
         elif not has_goal(one):
             why = explain_exclusion(one) or "no_goal"

@@ -21,7 +21,7 @@ from assay.sessions import speech
 
 __all__ = ["language", "outcome", "rubric", "topic", "versions"]
 
-CODE = "3"
+CODE = "4"
 """Raised when the code judges differently; tables and phrases count by themselves."""
 
 

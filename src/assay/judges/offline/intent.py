@@ -11,6 +11,7 @@ from assay.judges.criteria import AIMS
 from assay.judges.offline.requests import (
     CHANGES,
     OPENING,
+    PLAIN_QUESTION,
     find_lead,
     find_question,
     has_change_request,
@@ -162,7 +163,8 @@ def judge_intent(turns: Sequence[Turn]) -> IntentJudgement | None:
 
 
 def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[IntentEvidence]:
-    """What the person asked for, in words and form."""
+    """What the person asked for, in words and form; where nothing was changed, a question asks for no change."""
+    is_idle = not any(is_mutating(call) for call in list_calls(turns))
     for place, (n, prompt) in enumerate(select_requests(turns)):
         share = weights.phrases.prompts[place]
         called = [*weigh_name("command_name", n, speech.name_template(prompt), weights.names.command * share, weights)]
@@ -170,14 +172,17 @@ def from_prompts(turns: Sequence[Turn], weights: RubricWeights) -> Iterator[Inte
         share *= weights.phrases.argument if called else 1.0
         text = pick_headline(prompt)
         said = speech.parse_utterance(text)
-        yield from weigh_phrases(said, n, share, weights, is_later=place > 0)
+        is_asking = PLAIN_QUESTION.match(said.text) if is_idle else None
+        question = find_question(said) or is_asking
+        phrases = weigh_phrases(said, n, share, weights, is_later=place > 0)
+        yield from (one for one in phrases if not (is_asking and one.adds.keys() <= set(CHANGES)))
         for intent, value in weights.phrases.about.items():
             if about := said.heard.get(f"about.{intent}"):
                 yield IntentEvidence("is_about", n, about[0].phrase, {intent: value * share * min(2, len(about))})
         signs = {
             "pasted_error": PASTED_ERROR.search(join_pieces(prompt, "typed", "pasted")),
-            "asks_question": find_question(said),
-            "says_not": None if find_question(said) else NEGATION.search(said.text),
+            "asks_question": question,
+            "says_not": None if question else NEGATION.search(said.text),
             "names_pull_request": PULL_REQUEST.search(join_pieces(prompt, "typed")[:2_000]),
             "names_issue": ISSUE.search(join_pieces(prompt, "typed")[:2_000]),
         }
@@ -265,7 +270,7 @@ def was_asked_for(turns: Sequence[Turn]) -> bool:
     """A change was asked for in so many words: that none was made says nothing of the wish."""
     prompts = [prompt for _, prompt in select_requests(turns)]
     said = speech.parse_utterance(pick_headline(prompts[0])) if prompts else None
-    if said is None or find_question(said):
+    if said is None or find_question(said) or PLAIN_QUESTION.match(said.text):
         return False
     heard = [(one, intent) for intent in INTENTS for one in said.heard.get(f"asks.{intent}", ())]
     return any(intent in CHANGES for intent in find_lead(said, heard))

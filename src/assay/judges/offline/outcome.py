@@ -13,6 +13,7 @@ from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import CHECKS, LANDING, find_telling_line, has_failed
 from assay.sessions.endings import BROKEN_ENDINGS
+from assay.sessions.text import take_beginning
 from assay.types import Call, Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
 
 MOST_CITATIONS = 6
@@ -112,7 +113,7 @@ def list_reasons(record: "OutcomeRecord", rules: OutcomeWeights) -> Iterator[Rea
         yield Reason(kind="starting_point", turn=0, quote="", weight=round(start, 3))
         end = record.timeline.ending
         weight = log(rules.broken_off / (1 - rules.broken_off)) - start
-        yield Reason(kind=end.kind, turn=end.turn, quote=end.quote[:QUOTE], weight=round(weight, 3))
+        yield Reason(kind=end.kind, turn=end.turn, quote=take_beginning(end.quote, QUOTE), weight=round(weight, 3))
         return
     start = line.start + line.slope * (rules.start + rules.intents.get(record.intent, 0.0))
     weighed = [(one, line.slope * rules.weights[one.kind].weight) for one in find_evidence(record)]
@@ -122,7 +123,7 @@ def list_reasons(record: "OutcomeRecord", rules: OutcomeWeights) -> Iterator[Rea
         lift = max(0.0, log(rules.shown / (1 - rules.shown)) - start - sum(weight for _, weight in weighed))
     yield Reason(kind="starting_point", turn=0, quote="", weight=round(start, 3))
     for one, weight in (*weighed, *((one, 0.0 if n else lift) for n, one in enumerate(proof))):
-        yield Reason(kind=one.kind, turn=one.turn, quote=one.quote[:QUOTE], weight=round(weight, 3))
+        yield Reason(kind=one.kind, turn=one.turn, quote=take_beginning(one.quote, QUOTE), weight=round(weight, 3))
 
 
 def name_evidence(reasons: Iterable[Reason], complete: bool, failures: Sequence[Failure]) -> EvidenceKind:
@@ -221,7 +222,7 @@ class OutcomeRecord:
         if said.first("agent.done"):
             return said.quote("agent.done")
         found = compile_words("done").search(text)
-        return found.group().strip()[:QUOTE] if found else ""
+        return take_beginning(found.group().strip(), QUOTE) if found else ""
 
     @cached_property
     def chore(self) -> str:
@@ -269,7 +270,7 @@ def find_evidence(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     if timeline.last_edit >= 0 and not record.is_shown and not record.is_broken and record.intent in VERIFIED:
         yield OutcomeEvidence("never_shown", len(timeline.readings))
     if record.landing:
-        yield OutcomeEvidence("handed_in", record.landing[0], record.landing[2].command[:QUOTE])
+        yield OutcomeEvidence("handed_in", record.landing[0], take_beginning(record.landing[2].command, QUOTE))
     elif record.chore:
         yield OutcomeEvidence("handed_in", record.last.number, record.chore)
     yield from find_missing_changes(record)
@@ -282,7 +283,7 @@ def find_closing_words(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     """What the agent says of its work in the end."""
     number = record.speaker.number
     if record.admission and not record.is_shown:
-        yield OutcomeEvidence("admits_failure", number, record.admission[:QUOTE])
+        yield OutcomeEvidence("admits_failure", number, take_beginning(record.admission, QUOTE))
     if record.done_words and not record.admission:
         yield OutcomeEvidence("says_done", number, record.done_words)
     if len(record.closing) >= LONG_ANSWER:
@@ -321,9 +322,11 @@ def find_proof(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
         yield record.acceptance
     if record.intent in CHANGES:
         if record.passed:
-            yield OutcomeEvidence("check_passed", record.passed.turn, record.passed.call.command[:QUOTE])
+            yield OutcomeEvidence("check_passed", record.passed.turn, take_beginning(record.passed.call.command, QUOTE))
         elif record.second_run:
-            yield OutcomeEvidence("ran_again", record.second_run[0], record.second_run[1].command[:QUOTE])
+            yield OutcomeEvidence(
+                "ran_again", record.second_run[0], take_beginning(record.second_run[1].command, QUOTE)
+            )
     if record.intent in FINDS and not record.is_broken:
         kinds = ("agent.concludes", "agent.findings")
         spoken = [reading for reading in record.timeline.readings if reading.reply.first(*kinds)]
@@ -343,7 +346,7 @@ def find_taken_plan(timeline: Timeline) -> Iterator[OutcomeEvidence]:
     ]
     if plans and plans[-1][1].status == "ok":
         number, call = plans[-1]
-        yield OutcomeEvidence("plan_accepted", number, (call.target or call.output).strip()[:QUOTE])
+        yield OutcomeEvidence("plan_accepted", number, take_beginning((call.target or call.output).strip(), QUOTE))
     agreed = [reading for reading in timeline.readings[1:] if reading.has_edits and reading.said.first("agrees")]
     if agreed:
         yield OutcomeEvidence("building_began", agreed[-1].number, agreed[-1].said.quote("agrees"))

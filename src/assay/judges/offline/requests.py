@@ -19,6 +19,12 @@ NEXT_STEP = re.compile(
     r"(?:\s+(?:then|just|only|please|dann|nur|bitte|también|solo|também|só|anche|aussi|juste|also|только))?\s*\Z",
     re.IGNORECASE,
 )
+PLAIN_QUESTION = re.compile(
+    r"\W*(?:does|is|are|did|was|were|has|should|why|which|where|who|do (?:we|you|they|these|those|any)"
+    r"|can (?!you\b|u\b|we\b)[\w-]+)\b(?:[^.!?\n]|\.(?=\S))*\??\s*\Z",
+    re.IGNORECASE,
+)
+"""All of a text is one question, with its mark or without: "Does it take any branch"."""
 LOOKING = ("question", "investigation", "review")
 HEADING = re.compile(r"^#{1,3}\s+(.+)$", re.MULTILINE)
 
