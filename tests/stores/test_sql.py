@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import MetaData, create_engine, inspect
+from sqlalchemy import Engine, MetaData, create_engine, event, inspect
 
 from assay.errors import StoreError
 from assay.pipeline import scan as scanning
@@ -214,6 +214,24 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
     with closing(opened(tmp_path / "s.db")) as store:
         store.written.save_digest(here, "one", "d-1", "2026-11-09T09:00:00+00:00")
         assert store.written.count_scores(here).scores == 1
+
+
+def test_many_verdicts_are_kept_by_one_statement(tmp_path: Path):
+    said = [PersonVerdict(turn=f"{n:012x}", verdict="not", at="2026-11-09T09:00:00+00:00") for n in range(500)]
+    sent: list[str] = []
+
+    def note(_: object, __: object, statement: str, *more: object) -> None:
+        sent.append(statement)
+
+    with closing(opened(tmp_path / "s.db")) as store:
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            store.corrections.save_verdicts([])
+            store.corrections.save_verdicts(said)
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+        assert store.corrections.load_verdicts() == said
+    assert len([one for one in sent if one.startswith("INSERT INTO verdicts")]) == 1
 
 
 def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
