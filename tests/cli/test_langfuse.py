@@ -292,7 +292,7 @@ def test_what_changed_is_written_over_the_row_of_another_day(server, here):
     here.score("a")
     server.time.sleep(40 * 86_400)
     server.forget_events()
-    server.observations += build_hook_turn(9, "It fails again, this is wrong", reply="Sorry.", session="a")
+    server.observations += build_hook_turn(9, "It fails again. Forget it, I do it myself", reply="Sorry.", session="a")
     code, told = here.score("a")
     assert (code, "stored" in told) == (0, True)
     assert server.rows("a")["goal_achievement"]["value"] != "complete"
@@ -578,7 +578,7 @@ def test_push_of_ungraded_sessions_writes_nothing(server, here):
     write_lines(here.folder / "in" / "t.jsonl", build_prompt(0, "hello", "t"), build_reply(1, "hi", "t"))
     code, told = here.push(here.folder / "in", "--all", "--json")
     assert code == 0
-    assert [one["why"] for one in json.loads(told)["left_out"]] == ["not graded: trivial"]
+    assert [one["why"] for one in json.loads(told)["left_out"]] == ["not graded: no goal"]
     assert server.scores == {}
 
 

@@ -246,10 +246,15 @@ def test_a_goal_that_was_missed_after_work_was_handed_in_is_partial() -> None:
 
 def test_more_than_was_asked_for_needs_a_check_unasked_and_a_glad_person() -> None:
     turns = session(
-        asked("fix the crash in till/sum.py", look("till/sum.py"), edit("till/sum.py"), checked(), "Fixed it."),
+        asked("rename total in till/sum.py to amount", edit("till/sum.py"), checked(), "Renamed it."),
         asked("great, it works, thanks!"),
     )
     assert judged(turns, "enhanced")["goal_achievement"].label == "exceeded"
+    fixed = session(
+        asked("fix the crash in till/sum.py", look("till/sum.py"), edit("till/sum.py"), checked(), "Fixed it."),
+        asked("great, it works, thanks!"),
+    )
+    assert judged(fixed, "enhanced")["goal_achievement"].label == "complete"  # a fix is to be checked, asked or not
     assert judged(GOOD, "enhanced")["goal_achievement"].label == "complete"  # the tests were asked for
 
 

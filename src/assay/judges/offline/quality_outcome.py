@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from assay.facts.signals import QUOTE, Sign, quote_call
+from assay.judges.criteria import VERIFIED
 from assay.judges.offline.quality_signals import (
     CommandPattern,
     SessionView,
@@ -58,7 +59,9 @@ def score_outcome(view: SessionView) -> SignalScore | None:
 
 
 def has_exceeded(view: SessionView) -> bool:
-    """The person is glad of it, and it was checked without their having asked for that."""
+    """The person is glad of it, and it was checked though neither they nor what done means for it asked for that."""
+    if view.rubric and view.rubric.intent in VERIFIED:
+        return False
     kinds = {reason.kind for reason in view.outcome.reasons} if view.outcome else set()
     asked = view.rubric.checks.get("verification_requested") if view.rubric else None
     return bool(kinds & GLAD) and "check_passed" in kinds and asked is False and not list_complaints(view)
