@@ -46,3 +46,9 @@ def test_every_session_is_in_one_slice_in_whatever_order_they_come(found: list[S
     assert sum(one.score.counted for one in build_slices(found, by)) == sum(
         one.judge_status == "ok" and has_substance(one) for one in found
     )
+
+
+@each_row(("chance", "name"), [(None, "review"), (0.8, "review"), (0.79, "read")])
+def test_an_intent_that_is_not_told_apart_stands_under_what_it_comes_down_to(chance: float | None, name: str) -> None:
+    one = session_of(intent="review", aim="read", second_intent="question", intent_chance=chance)
+    assert [found.name for found in build_slices([one], "intent")] == [name]

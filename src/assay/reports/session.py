@@ -27,8 +27,9 @@ from assay.reports.format import (
 from assay.reports.rework import describe_rework, explain_rework
 from assay.reports.score import render_section
 from assay.reports.streams import render_turn_body, render_turn_head
-from assay.reports.summary import SAID, explain_outcome, format_intent, is_intent_unclear
+from assay.reports.summary import SAID, explain_outcome, format_intent
 from assay.scores.audit import is_marked_since
+from assay.scores.breakdown import is_intent_unclear
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
 from assay.types import Boundary, Join, Session, Turn

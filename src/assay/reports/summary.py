@@ -17,7 +17,7 @@ from assay.reports.format import (
 )
 from assay.reports.rework import list_rework_notes
 from assay.scores.audit import LEAST, AuditTally, is_answered
-from assay.scores.breakdown import Slice, Window
+from assay.scores.breakdown import Slice, Window, name_intent
 from assay.scores.card import find_figure, load_measurement, measure_own
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
@@ -76,8 +76,6 @@ LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
 PUBLISHED = 'by the published formula (floors = "published"), which was never measured against labels'
 AUDIT = 40
-CLEAR_INTENT = 0.8
-"""From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
 MODEL_USD = 0.012
 """What a model's answers on one session take: median over the shared corpus, at Haiku 4.5's list price."""
 
@@ -110,14 +108,8 @@ def format_with_letter(value: float) -> str:
 
 
 def format_intent(session: Session) -> str:
-    """What a session was after; where the eight intents are not told apart, what it comes down to."""
-    if session.intent is None:
-        return UNKNOWN
-    return session.aim or format_name(session.intent) if is_intent_unclear(session) else format_name(session.intent)
-
-
-def is_intent_unclear(session: Session) -> bool:
-    return session.intent_chance is not None and session.intent_chance < CLEAR_INTENT
+    """What a session was after, as far as that is told apart."""
+    return format_name(name_intent(session) or "") or UNKNOWN
 
 
 def format_tally(score: Score) -> str:

@@ -21,11 +21,22 @@ ALPHA = 0.05
 FEWEST_COUNTED = 5
 """Counted sessions that each side needs before an arrow is drawn."""
 FIRST_YEAR = 1970
+CLEAR_INTENT = 0.8
+"""From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
 
 
 def find_repository(project: str) -> str:
     """The project of which a folder is a working copy, else the folder."""
     return ELSEWHERE.sub("", INSIDE.sub("", project))
+
+
+def name_intent(session: Session) -> str | None:
+    """What a session was after; where the eight intents are not told apart, what it comes down to."""
+    return session.aim or session.intent if session.intent and is_intent_unclear(session) else session.intent
+
+
+def is_intent_unclear(session: Session) -> bool:
+    return session.intent_chance is not None and session.intent_chance < CLEAR_INTENT
 
 
 NAMES: dict[By, Callable[[Session], str | None]] = {
@@ -34,7 +45,7 @@ NAMES: dict[By, Callable[[Session], str | None]] = {
     # What several models did together is nobody's alone.
     "model": lambda one: ", ".join(sorted(set(one.models))),
     "agent": lambda one: one.agent,
-    "intent": lambda one: one.intent,
+    "intent": name_intent,
     "language": lambda one: one.language,
     "tenant": lambda one: one.tenant,
 }

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from assay.resources import load_table
 from assay.scores.audit import find_answer, find_chance, is_answered
+from assay.scores.breakdown import name_intent
 from assay.types import Row, Session
 
 BANDS = 5
@@ -113,7 +114,7 @@ def measure_own(answered: Sequence[Session]) -> OwnMeasurement | None:
     chances = [(find_chance(one), bool(find_answer(one))) for one in told]
     groups: dict[str, list[bool]] = {}
     for one, (judged, said) in zip(decided, pairs, strict=True):
-        groups.setdefault(one.intent or "no goal", []).append(judged == said)
+        groups.setdefault(name_intent(one) or "no goal", []).append(judged == said)
     return OwnMeasurement(
         audited=len(told),
         decided=len(decided),
