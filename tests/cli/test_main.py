@@ -308,6 +308,12 @@ def test_the_demo_needs_nothing_and_keeps_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_demo_names_itself_where_no_example_has_the_id():
+    ran = run("demo", "zzz")
+    assert ran.code == 2
+    assert "`assay demo` lists them" in ran.err
+
+
 def test_the_demo_reads_no_settings_of_yours(tmp_path: Path):
     (tmp_path / "assay.toml").write_text("judge = 'nobody'\nnonsense = 1\n")
     ran = run("demo", env={"ASSAY_JUDGE": "nobody", "ASSAY_STORE": str(tmp_path / "s.db")}, cwd=tmp_path)

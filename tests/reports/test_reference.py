@@ -7,6 +7,7 @@ from msgspec import Struct
 from assay.reports.json import SessionDetail, SessionsView, StreamDetail, StreamsView
 from assay.scores.audit import AuditTally
 from assay.scores.breakdown import Window
+from assay.scores.card import Figure, IntentTally, JudgeCard, Measurement, OwnMeasurement, ReliabilityBand
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
 from assay.scores.prediction import Predicted
@@ -21,7 +22,8 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text("utf-8")
 SHOWN = [
     Report, Score, Corrected, Predicted, AuditTally,
     Waterfall, Measures, Window, Obstacle, JudgeInfo, Skips, Survival, Point, LostSession, Session,
-    LedgerLine, Reason, SessionMark, SessionsView, SessionDetail, StreamsView, StreamDetail,
+    LedgerLine, Reason, SessionMark, JudgeCard, Measurement, Figure, OwnMeasurement, ReliabilityBand, IntentTally,
+    SessionsView, SessionDetail, StreamsView, StreamDetail,
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def command(id: Id = None, as_json: AsJson = False) -> None:
             print_report(answer, as_json=as_json)
         else:
             with closing(open_store(pick_store_url(config.store, {}))) as store:
-                print_by_id(store, config, id, as_json=as_json)
+                print_by_id(store, config, id, as_json=as_json, lists="`assay demo` lists them")
     if id is None and not as_json:
         hint = "\nThese are examples: `assay demo ID` tells why; `assay score` scores your own."
         Console().print(Text(hint, "dim"))

@@ -35,6 +35,7 @@ from assay.stores import Store, open_existing_store, pick_store_url
 from assay.types import Session, StreamSummary
 
 EXAMPLE = "Example: `assay show 3f2a91c0`, with an id from `assay score`"
+LISTS = "`assay sessions` and `assay streams` list them"
 MOST = 10
 
 Id = Annotated[
@@ -64,13 +65,14 @@ def command(request: ShowRequest) -> None:
         print_by_id(store, config, request.id, as_json=request.as_json)
 
 
-def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool) -> None:
-    """Print the session or stream of a store whose id begins so."""
+def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool, lists: str = LISTS) -> None:
+    """Print the session or stream of a store whose id begins so; `lists` says what lists them."""
     with open_run(store, config) as run:
         with ProgressBar("judging") as bar:
             run.judge_streams(bar.show)
         linked = run.link_all()
-        found = find_by_id(Candidates(linked=linked, streams=find_streams(store, prefix, run)), prefix, run)
+        there = Candidates(linked=linked, streams=find_streams(store, prefix, run), lists=lists)
+        found = find_by_id(there, prefix, run)
         if isinstance(found, StreamSummary):
             print_stream(store, config, found, list_sessions_in(run, found, linked), as_json=as_json)
         else:
@@ -91,6 +93,7 @@ class Candidates(Struct, frozen=True, kw_only=True):
 
     linked: Sequence[LinkedSession]
     streams: Sequence[StreamSummary]
+    lists: str = LISTS
 
 
 def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | StreamSummary:
@@ -101,10 +104,7 @@ def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Str
     if not exact and not streams:
         exact, streams = linked, list(there.streams)
     if not exact and not streams:
-        raise BadInput(
-            f"no session or stream begins with {format_line(prefix, 60)!r}; "
-            "`assay sessions` and `assay streams` list them"
-        )
+        raise BadInput(f"no session or stream begins with {format_line(prefix, 60)!r}; {there.lists}")
     if len(exact) + len(streams) > 1:
         raise build_ambiguity_error(prefix, run.follow_sessions(exact[:MOST], there.linked)[0], streams, len(exact))
     return streams[0] if streams else run.follow_sessions(exact, there.linked)[0][0]
