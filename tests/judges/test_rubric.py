@@ -313,3 +313,9 @@ def test_any_turns_are_judged_the_same_way_twice_and_within_bounds(turns: Any) -
     assert len(found.summary) <= 240
     assert found.grade in (*LADDER, None)
     assert set(found.checks) == (CHECKS if found.intent else set())
+
+
+def test_a_sentence_that_has_a_word_of_thanks_in_it_is_no_thanks() -> None:
+    assert rubric_of(session(asked('The test "tides are sorted" is flaky. Make it reliable.', "Done."))).title == (
+        'The test "tides are sorted" is flaky'
+    )

@@ -21,7 +21,7 @@ from assay.sessions import speech
 
 __all__ = ["language", "outcome", "rubric", "topic", "versions"]
 
-CODE = "4"
+CODE = "5"
 """Raised when the code judges differently; tables and phrases count by themselves."""
 
 

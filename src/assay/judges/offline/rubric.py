@@ -33,6 +33,7 @@ DESCRIBED = re.compile(r"\A\s*---[ \t]*\n(?:[^\n]*\n){0,8}?description:[ \t]*([^
 MARKUP = re.compile(r"```.*?(?:```|\Z)|\*\*|^#{1,6}\s|^>\s|\||^\s*[-|]+\s*$", re.DOTALL | re.MULTILINE)
 SENTENCE = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|(?<=[。！？])")
 TELLING_TITLE = 16
+OPENING_WORDS = 2
 
 
 def rubric(turns: Sequence[Turn]) -> RubricJudgement:
@@ -147,9 +148,11 @@ def pick_opening(text: str) -> str:
 
 
 def is_thanks(sentence: str) -> bool:
-    """Whether a sentence accepts or greets, and asks for nothing."""
+    """Whether a sentence begins with accepting or greeting, and asks for nothing."""
     said = speech.parse_utterance(sentence)
-    return bool(said.first("accepts", "greets")) and not any(kind.startswith("asks.") for kind in said.heard)
+    accepts = any(heard.word <= OPENING_WORDS for heard in said.heard.get("accepts", ()))
+    greets = bool(said.first("greets")) and said.words <= FEW_WORDS
+    return (accepts or greets) and not any(kind.startswith("asks.") for kind in said.heard)
 
 
 def build_summary(title: str, turns: Sequence[Turn]) -> str:
