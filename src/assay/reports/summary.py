@@ -76,8 +76,9 @@ LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
 PUBLISHED = 'by the published formula (floors = "published"), which was never measured against labels'
 AUDIT = 40
-MODEL_USD = 0.012
-"""What a model's answers on one session take: median over the shared corpus, at Haiku 4.5's list price."""
+MODEL_USD = 0.018
+"""What a model's answers on one session take, its share of topics included, at Haiku 4.5's list price: the mean of our
+own estimates over 268 sessions (docs/concepts/judges.md)."""
 
 
 def explain_outcome(session: Session) -> str:

@@ -163,7 +163,7 @@ class OutcomeRecord:
     @cached_property
     def is_broken_off(self) -> bool:
         """Whether the conversation ends there, in the middle, with nothing to show for it."""
-        return self.is_broken and self.after is None and not (self.passed or self.landing)
+        return self.is_broken and self.after is None and not (self.passing_check or self.landing)
 
     @cached_property
     def last(self) -> TurnReading:
@@ -184,7 +184,7 @@ class OutcomeRecord:
         return replies[-1].text if is_closing else ""
 
     @cached_property
-    def passed(self) -> CheckRun | None:
+    def passing_check(self) -> CheckRun | None:
         """A check whose last known run passed, after the last edit of code."""
         latest = {
             check.purpose: (place, check)
@@ -203,7 +203,9 @@ class OutcomeRecord:
     @cached_property
     def is_shown(self) -> bool:
         """Whether something stands for the work: a check, a re-run, a landing, or the agent's word that it verified."""
-        return bool(self.passed or self.landing or self.second_run or compile_words("verified").search(self.closing))
+        return bool(
+            self.passing_check or self.landing or self.second_run or compile_words("verified").search(self.closing)
+        )
 
     @cached_property
     def admission(self) -> str:
@@ -321,8 +323,10 @@ def find_proof(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
     if record.acceptance:
         yield record.acceptance
     if record.intent in CHANGES:
-        if record.passed:
-            yield OutcomeEvidence("check_passed", record.passed.turn, take_beginning(record.passed.call.command, QUOTE))
+        if record.passing_check:
+            yield OutcomeEvidence(
+                "check_passed", record.passing_check.turn, take_beginning(record.passing_check.call.command, QUOTE)
+            )
         elif record.second_run:
             yield OutcomeEvidence(
                 "ran_again", record.second_run[0], take_beginning(record.second_run[1].command, QUOTE)
