@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 PKG = "assay"
 Sources = Mapping[str, str]
@@ -22,12 +23,23 @@ VERBS_IN_ED = frozenset("need feed speed seed embed shed bleed exceed proceed su
 
 
 def parse(sources: Sources) -> dict[str, ast.Module]:
-    return {module: ast.parse(text) for module, text in sources.items()}
+    return {module: parse_text(text) for module, text in sources.items()}
+
+
+@cache
+def parse_text(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@cache
+def list_nodes(tree: ast.AST) -> list[ast.AST]:
+    """All nodes of a tree, walked once for all rules."""
+    return list(ast.walk(tree))
 
 
 def list_imports(tree: ast.AST) -> Iterator[str]:
     """Dotted names of all that is imported anywhere in a tree; a dot for a relative import."""
-    for node in ast.walk(tree):
+    for node in list_nodes(tree):
         if isinstance(node, ast.ImportFrom):
             yield from ("." if node.level else f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
@@ -54,7 +66,7 @@ def find_double_classes(sources: Sources, contracts: Mapping[str, Iterable[str]]
     """Class names that stand in several modules; the plug-ins of a room may all have those of its contract."""
     homes: dict[str, set[str]] = defaultdict(set)
     for module, tree in parse(sources).items():
-        for node in ast.walk(tree):
+        for node in list_nodes(tree):
             if isinstance(node, ast.ClassDef):
                 room = next((r for r, names in contracts.items() if node.name in names and is_in(module, r)), module)
                 homes[node.name].add(room)
@@ -76,7 +88,7 @@ def find_participles(sources: Sources) -> list[str]:
     return sorted(
         f"{module}:{node.name}"
         for module, tree in parse(sources).items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, FUNCTION) and is_participle(node.name) and not is_property(node)
     )
 
@@ -113,14 +125,14 @@ def find_callers(sources: Sources, *dotted: str) -> set[str]:
     return {
         module
         for module, tree in parse(sources).items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) in dotted
     }
 
 
 def find_git_runners(sources: Sources) -> set[str]:
     """Modules that look git up, start it, or begin a command with it."""
-    return {module for module, tree in parse(sources).items() if any(map(runs_git, ast.walk(tree)))}
+    return {module for module, tree in parse(sources).items() if any(map(runs_git, list_nodes(tree)))}
 
 
 def names_git(node: ast.AST) -> bool:

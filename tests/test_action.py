@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from assay.cli.program import app
 from assay.reports.evaluation_files import MARKER
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "action"
 ACTION: dict[str, Any] = yaml.safe_load((HOME / "action.yml").read_text())

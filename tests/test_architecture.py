@@ -16,6 +16,8 @@ from tests.house import (
     find_unnamed_modules,
     find_users,
     list_imports,
+    list_nodes,
+    parse_text,
 )
 
 SRC = Path(__file__).parents[1] / "src" / PKG
@@ -25,7 +27,7 @@ STREET = (
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
-TREES = {file: ast.parse(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
+TREES = {file: parse_text(file.read_text("utf-8")) for file in sorted(SRC.rglob("*.py"))}
 MOST_FILE_LINES, MOST_FUNCTION_LINES = 500, 40
 
 MAY_IMPORT = {
@@ -139,7 +141,7 @@ def test_functions_stay_short():
     sizes = {
         f"{name(file)}.{node.name}": (node.end_lineno or 0) - node.lineno + 1
         for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, FUNCTION)
     }
     assert not {function: size for function, size in sizes.items() if size > MOST_FUNCTION_LINES}
@@ -149,7 +151,7 @@ def test_nothing_catches_whatever_comes():
     handlers = [
         (name(file), node.lineno, node)
         for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, ast.ExceptHandler)
     ]
     assert not [(file, line) for file, line, handler in handlers if broad(handler)]
@@ -159,7 +161,7 @@ def test_no_import_of_ours_hides_in_a_function():
     hidden = [
         (name(file), to)
         for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, FUNCTION)
         for to in list_imports(node)
         if to == "." or to.split(".")[0] == PKG
@@ -191,7 +193,7 @@ def test_only_the_command_line_prints():
     printing = [
         (name(file), node.lineno)
         for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for node in list_nodes(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not [place for place in printing if not place[0].startswith(f"{PKG}.cli")]

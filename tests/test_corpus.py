@@ -14,9 +14,12 @@ PLACES = [SHARED / "corpus", SHARED / "clients"]
 VERSIONS = {"1.0.88", "2.0.14", "2.1.197", "2.1.325"}
 LEAST_RECALL, LEAST_PRECISION = 0.99, 0.97
 
-pytestmark = pytest.mark.skipif(
-    not PLACES[0].is_dir(), reason=f"the corpus of real transcripts is not at {PLACES[0]}: nothing to read"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not PLACES[0].is_dir(), reason=f"the corpus of real transcripts is not at {PLACES[0]}: nothing to read"
+    ),
+]
 
 
 @pytest.fixture(scope="module")

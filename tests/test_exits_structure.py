@@ -8,13 +8,14 @@ from assay.cli.quality import FORMATS as QUALITY_FORMATS
 from assay.scores.breakdown import WAYS
 from tests.exits.leaving import EXITS, commands
 from tests.exits.structure import RULES, SRC, allowed, broken
+from tests.house import parse_text
 from tests.tables import each_row
 
 
 @cache
 def trees() -> dict[str, ast.AST]:
     files = sorted(SRC.rglob("*.py"))
-    return {file.relative_to(SRC).as_posix(): ast.parse(file.read_text("utf-8")) for file in files}
+    return {file.relative_to(SRC).as_posix(): parse_text(file.read_text("utf-8")) for file in files}
 
 
 @cache

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.fit import SPEAKS_FOR, LabelledGoal, fit_line, fit_spread, fit_weights, fit_without, sum_weights
 
+pytestmark = pytest.mark.long
 DICE = Random(7)
 
 

@@ -15,6 +15,7 @@ from benchmarks.agreement import Case, Counts
 from benchmarks.findings import findings
 from benchmarks.labelled import Transcript, match, transcript, when
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 

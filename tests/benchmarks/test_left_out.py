@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from benchmarks.fit import LabelledGap, LabelledGoal
 from benchmarks.labelled import Goal, Stream
 from benchmarks.left_out import measure_left_out
 
+pytestmark = pytest.mark.long
 GAPS = [
     LabelledGap(name, high, 3.6 if high else 2.4) for name in ("loom/a", "loom/b", "loom/c") for high in (True, False)
 ]

@@ -6,9 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from assay.testing.claude_code import write_lines
 from tests.llm.judging import agreeable, talk
 
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 
 

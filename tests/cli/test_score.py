@@ -166,6 +166,7 @@ def test_slices_are_shown_when_asked_for(folder: Path):
 # --- files ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_report_is_kept_as_its_ending_says(folder: Path, tmp_path: Path):
     files = {ending: tmp_path / f"report.{ending}" for ending in ("json", "csv", "md", "JSON")}
     shown = [score(folder, "-o", file).out for file in files.values()]

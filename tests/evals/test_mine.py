@@ -22,6 +22,7 @@ from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
 from tests.plain_judge import install
 
+pytestmark = pytest.mark.long
 SECRET = "sk-ant-" + "api03-" + "k9Xq2vB7nT4wLm8RzY5dHc3J" * 3 + "AA"
 FIXED = {
     "src/sum.py": text(code(20, seed=2)),

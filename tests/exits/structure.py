@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.house import list_nodes
+
 SRC = Path(__file__).parents[2] / "src" / "assay"
 NETWORK = frozenset(
     "anthropic openai httpx httpx2 requests urllib.request urllib3 http.client socket ssl smtplib ftplib telnetlib "
@@ -54,9 +56,10 @@ def imports(*wanted: str) -> Callable[[ast.AST], bool]:
 
 def decodes(node: ast.AST) -> bool:
     """Decodes, or takes the decoder of, what is kept of a transcript's words."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} if isinstance(node, ast.Call) else set()
-    if last(node) in ("Decoder", "decode", "convert") and names & {"Turn", "Stream"}:
-        return True
+    if last(node) in ("Decoder", "decode", "convert"):
+        names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+        if names & {"Turn", "Stream"}:
+            return True
     return any(
         one in ("assay.pipeline.scan_worker.DECODE", "assay.pipeline.scan_worker.decode_pieces")
         for one in modules(node)
@@ -159,7 +162,7 @@ RULES: dict[str, Rule] = {
 
 def broken(rule: Rule, tree: ast.AST) -> list[int]:
     """Lines that do what the rule is about."""
-    return [getattr(node, "lineno", 0) for node in ast.walk(tree) if rule.finds(node)]
+    return [getattr(node, "lineno", 0) for node in list_nodes(tree) if rule.finds(node)]
 
 
 def allowed(rule: Rule, path: str) -> bool:

@@ -269,6 +269,7 @@ def peak_rss(process: subprocess.Popen[bytes]) -> int:
     return most
 
 
+@pytest.mark.long
 @pytest.mark.last
 def test_a_file_of_300_mb_is_read_in_little_memory(tmp_path: Path):
     path = tmp_path / "a.jsonl"
@@ -385,6 +386,7 @@ def limited(size: int) -> Callable[[], None]:
     return limit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [0, 40_000, 400_000])
 def test_a_store_that_finds_no_space_says_so_and_goes_on_later(tmp_path: Path, size: int):
     folder, store = write_folder(tmp_path / "in", 120, 3), tmp_path / "s.db"

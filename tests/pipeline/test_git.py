@@ -258,6 +258,7 @@ def test_files_of_other_kinds_are_not_even_read(repository: Repository) -> None:
     assert found == ["a.go", "src/C.TS"]
 
 
+@pytest.mark.long
 def test_a_file_of_100000_lines_is_read(repository: Repository) -> None:
     lines = [f"value_{n} = {n * n}" for n in range(100_000)]
     repository.commit(0, {"a.py": text(lines)})

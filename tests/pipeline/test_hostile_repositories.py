@@ -294,6 +294,7 @@ def test_a_pipe_in_the_place_of_a_file_ends_as_unknown(
     assert ("git gave no answer within 1 s" in ran.out) == (state == "unknown")
 
 
+@pytest.mark.long
 def test_a_few_silent_repositories_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
     (tmp_path / "as").write_text("me")

@@ -130,6 +130,7 @@ SHORT = jsonl(
 )
 
 
+@pytest.mark.long
 def test_a_short_file_may_be_cut_at_every_byte() -> None:
     for cut in range(len(SHORT)):
         check_any_cut(SHORT, [cut])

@@ -17,6 +17,7 @@ COMMITS, SEED = 350, 1
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
+@pytest.mark.long
 def test_rework_agrees_with_git_blame_but_for_lines_that_were_edited_or_moved(tmp_path: Path):
     history = make(tmp_path / "repo", COMMITS, SEED)
     said = followed(history)

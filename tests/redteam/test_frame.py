@@ -33,6 +33,7 @@ def rendered(number: int, tokens: int) -> tuple[str, str]:
     return render_session(case.turns, case.after, tokens), render_prompts(case.turns, tokens)
 
 
+@pytest.mark.long
 @each
 def test_the_frame_holds_within_the_budget(number: int):
     for tokens in budgets(number):
@@ -41,6 +42,7 @@ def test_the_frame_holds_within_the_budget(number: int):
             assert estimate_tokens(text) <= tokens, tokens
 
 
+@pytest.mark.long
 @each
 def test_the_same_turns_give_the_same_bytes(number: int):
     case, tokens = CASES[number], budgets(number)[len(budgets(number)) // 2]

@@ -46,6 +46,7 @@ def outcomes(name: str) -> list[tuple[str, Found]]:
     return found
 
 
+@pytest.mark.long
 @each
 def test_where_the_attackers_words_got_through_a_failure_signal_of_ours_still_holds(name: str):
     found = outcomes(name)

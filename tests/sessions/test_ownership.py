@@ -3,6 +3,7 @@
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -218,6 +219,7 @@ def test_the_pieces_of_any_prompt_joined_are_the_prompt(text: str, kind: PromptK
     parse_request(prompt(text, kind))
 
 
+@pytest.mark.long
 @each_row(
     "text",
     [

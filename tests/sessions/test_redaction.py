@@ -5,6 +5,7 @@ import re
 import string
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -327,6 +328,7 @@ BAITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 @each_row("bait", BAITS)
 def test_no_text_makes_it_slow(bait: str):
     import time

@@ -84,6 +84,7 @@ def test_the_fast_engine_is_installed_here():
     assert len(INSTALLED) > 1, "install hyperscan or google-re2 to compare engines"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", INSTALLED[1:])
 @pytest.mark.parametrize("options", [RedactionOptions(), ALL], ids=["secrets", "everything"])
 def test_every_engine_finds_the_same(engine: str, options: RedactionOptions):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from assay.sessions.rendering import estimate_tokens, render_prompts, render_session
@@ -229,6 +230,7 @@ def early(text: str) -> str:
     return text.partition("[turn 5]")[0]
 
 
+@pytest.mark.long
 def test_things_are_left_out_in_the_documented_order_and_the_text_says_so():
     seen: list[tuple[str, ...]] = []
     for tokens in range(60_000, 46_000, -200):

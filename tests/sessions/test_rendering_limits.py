@@ -29,6 +29,7 @@ MARKERS = (
 PIECES = st.lists(st.sampled_from(MARKERS), max_size=20).map("".join)
 
 
+@pytest.mark.long
 @QUICK
 @given(any_turns(7), st.none() | any_prompt, BUDGETS)
 def test_a_session_keeps_its_frame_and_its_budget(turns, after, tokens):
@@ -38,6 +39,7 @@ def test_a_session_keeps_its_frame_and_its_budget(turns, after, tokens):
     assert text == render_session(turns, after, tokens)
 
 
+@pytest.mark.long
 @QUICK
 @given(any_turns(7), BUDGETS)
 def test_prompts_keep_their_frame_and_their_budget(turns, tokens):

@@ -275,6 +275,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.long
 @each_row("piece", HOSTILE)
 def test_a_megabyte_of_nonsense_takes_no_more_than_seconds(piece: str) -> None:
     began = time.process_time()
@@ -287,6 +288,7 @@ def test_a_long_document_does_not_hide_what_follows_it() -> None:
     assert [shown(run) for run in read_command(command)] == ["cat!", "git!", "git:commit!"]
 
 
+@pytest.mark.long
 @each_row("piece", ["1 failed ", "x", "0 tests, ", "\n", "1 error\n", "[a] ", "error: \n", "\x1b[31m"])
 def test_a_megabyte_of_output_is_concluded_within_seconds(piece: str) -> None:
     began = time.process_time()

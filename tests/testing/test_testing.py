@@ -39,6 +39,7 @@ AGENTS: dict[str, tuple[Any, ModuleType]] = {
 }
 
 
+@pytest.mark.long
 def test_every_example_of_the_page_runs(tmp_path: Path):
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert len(blocks) == 5
