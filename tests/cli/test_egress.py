@@ -108,7 +108,8 @@ def test_the_offline_judge_sends_nothing(tmp_path: Path):
     talks(tmp_path / "in", 1)
     ran = run("egress", tmp_path / "in", "--store", tmp_path / "s.db", "--json")
     assert ran.json == {
-        "judge": "offline", "to": None, "model": None, "estimate": None, "requests": [], "schema_version": 1,
+        "kind": "egress", "schema_version": 1,
+        "judge": "offline", "to": None, "model": None, "estimate": None, "requests": [],
     }  # fmt: skip
     assert "nothing" in run("egress", tmp_path / "in", "--store", tmp_path / "s.db").out.lower()
 

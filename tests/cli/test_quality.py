@@ -50,7 +50,7 @@ def quality(home: Path, *args: object, **env: str) -> Ran:
 
 
 def found(home: Path, *args: object, **env: str) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = quality(home, *args, "--json", **env).json
+    listed: list[dict[str, Any]] = quality(home, *args, "--json", **env).json["qualities"]
     return listed
 
 
@@ -262,8 +262,8 @@ def test_a_dry_run_of_the_offline_judge_says_that_nothing_leaves(few: Path) -> N
 def test_with_a_yes_a_model_judges_and_is_paid_once(few: Path) -> None:
     with ModelServer(answering()) as service:
         ran = by_model(few, service, "--yes", "--json")
-        assert {one["judge"] for one in ran.json} == {"anthropic"}
-        assert all(one["fallback"] is None and one["overall_quality"] for one in ran.json)
+        assert {one["judge"] for one in ran.json["qualities"]} == {"anthropic"}
+        assert all(one["fallback"] is None and one["overall_quality"] for one in ran.json["qualities"])
         assert [one.job for one in service.calls] == ["quality"] * 5
         assert by_model(few, service, "--json").json == ran.json
         assert len(service.calls) == 5
@@ -321,7 +321,7 @@ def test_every_command_of_the_skill_works(home: Path) -> None:
 def test_the_fields_that_the_skill_names_are_there(home: Path) -> None:
     text = SKILL.read_text("utf-8")
     (one,) = found(home, ids(home)[0])
-    named = set(re.findall(r"`([a-z_]+)`", text)) - set(SHIPPED) - {"null", "assay"}
+    named = set(re.findall(r"`([a-z_]+)`", text)) - set(SHIPPED) - {"null", "assay", "qualities"}
     known = {*one, *next(iter(one["dimensions"].values()))}
     assert named
     assert named <= known

@@ -48,7 +48,7 @@ def test_the_report_is_headline_waterfall_measures_sessions_and_notes(folder: Pa
 def test_the_json_has_all_that_machines_read(folder: Path):
     found = score(folder, "--json").json
     assert list(found) == [
-        "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "small", "grade",
+        "kind", "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "small", "grade",
         "no_grade", "audit", "measures", "slices", "windows", "obstacles", "survival", "lost", "sessions", "ledger",
     ]  # fmt: skip
     assert found["waterfall"]["streams"] == 5

@@ -36,7 +36,7 @@ def test_all_are_listed_with_how_they_ended(folder: Path):
 def test_the_json_has_the_sessions_and_ledger_of_a_score(folder: Path):
     found = sessions(folder, "--json").json
     report = run("score", folder, "--store", folder.parent / "s.db", "--json").json
-    assert list(found) == ["schema_version", "sessions", "ledger"]
+    assert list(found) == ["kind", "schema_version", "sessions", "ledger"]
     assert (found["sessions"], found["ledger"]) == (report["sessions"], report["ledger"])
 
 

@@ -92,7 +92,7 @@ def test_a_session_is_shown_by_its_id_or_how_it_begins(scored: tuple[Path, list[
     store, listed = scored
     for given in (listed[0]["id"], listed[0]["id"][:8]):
         detail = run("show", given, "--store", store, "--json").json
-        assert list(detail) == ["schema_version", "session", "turns"]
+        assert list(detail) == ["kind", "schema_version", "session", "turns"]
         assert detail["session"] == listed[0]
         assert [turn["prompt"]["at"] for turn in detail["turns"]] == listed[0]["prompts_at"]
 

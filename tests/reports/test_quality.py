@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console, RenderableType
 
 from assay.reports import quality as shown
+from assay.reports.json import encode_json
 from assay.reports.quality import (
-    encode_quality,
     explain_dimension,
     find_weakest,
     render_bar,
@@ -20,7 +20,7 @@ from assay.reports.quality import (
 from assay.scores.profiles import load_profile
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.types import Citation
-from assay.types.quality import Dimension, Quality
+from assay.types.quality import Dimension, Qualities, Quality
 
 HOSTILE = "\x1b[31mred\x1b[0m <script>x</script> | [link](https://x.y) `code`"
 PROFILE = load_profile("enhanced")
@@ -79,12 +79,14 @@ def test_what_was_not_scored_has_no_bar_and_says_why() -> None:
 def test_too_little_scored_has_no_overall_quality() -> None:
     found = made(output_quality=0.9)
     assert "no overall quality" in drawn(render_quality([found], PROFILE))
-    assert json.loads(encode_quality([found]))[0]["overall_quality"] is None
+    assert json.loads(encode_json(Qualities(qualities=[found])))["qualities"][0]["overall_quality"] is None
     assert "no overall quality" in render_document([found], PROFILE).decode()
 
 
-def test_the_json_is_a_list_with_the_fields_of_the_design() -> None:
-    (found,) = json.loads(encode_quality([FULL]))
+def test_the_json_has_a_quality_each_with_the_fields_of_the_design() -> None:
+    document = json.loads(encode_json(Qualities(qualities=[FULL])))
+    assert (document["kind"], document["schema_version"]) == ("quality", 1)
+    (found,) = document["qualities"]
     assert {"session", "profile", "dimensions", "overall_quality", "chunks"} <= set(found)
     assert {"profile_version", "computed_from", "missing", "judge", "judge_versions"} <= set(found)
     goal = found["dimensions"]["goal_achievement"]
@@ -92,7 +94,7 @@ def test_the_json_is_a_list_with_the_fields_of_the_design() -> None:
     assert goal["evidence"] == [{"turn": 2, "quote": "goal_achievement shows it"}]
     assert found["dimensions"]["error_handling"]["score"] is None
     assert found["overall_quality"] == pytest.approx((0.2 + 0.16 + 0.07 + 0.09 + 0.0475) / 0.9)
-    assert json.loads(encode_quality([])) == []
+    assert json.loads(encode_json(Qualities(qualities=[])))["qualities"] == []
 
 
 def test_text_of_transcripts_is_harmless_everywhere() -> None:

@@ -28,15 +28,15 @@ from assay.pipeline.scoring_run import Selection
 from assay.pipeline.verdict_lines import encode_verdicts, import_verdicts
 from assay.reports.audit import describe_progress, render_case
 from assay.reports.format import format_count, format_line
-from assay.reports.json import encode_json, encode_sessions
+from assay.reports.json import SessionsView
 from assay.reports.sessions import render_marks
 from assay.scores.audit import AuditTally, is_answered
 from assay.scores.correction import Corrected
 from assay.scores.prediction import Predicted
-from assay.scores.report import SCHEMA_VERSION, Report
+from assay.scores.report import Report
 from assay.sessions.endings import find_ending
 from assay.stores import Store, open_existing_store, open_store, pick_store_url
-from assay.types import AuditDraw, Row, Session, VerdictKind
+from assay.types import AuditDraw, Document, Session, VerdictKind
 
 EXAMPLE = (
     "Example: `assay audit 40`; stop when you like, the same command goes on. The judge's word is not shown before you "
@@ -88,10 +88,9 @@ class AuditRequest(Struct, frozen=True, kw_only=True):
     jobs: Jobs = 0
 
 
-class AuditView(Row, frozen=True, kw_only=True):
+class AuditView(Document, frozen=True, kw_only=True, tag="audit"):
     """`assay audit --status --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     wanted: int
     audit: AuditTally | None
     corrected: Corrected | None
@@ -242,7 +241,7 @@ def print_status(audit: Audit, report: Report, draw: AuditDraw | None) -> None:
     if audit.request.as_json:
         score = report.score
         told = AuditView(wanted=wanted, audit=report.audit, corrected=score.corrected, predicted=score.predicted)
-        print_json(encode_json(told))
+        print_json(told)
         return
     let_pipe_close()
     for line in describe_progress(report, wanted):
@@ -252,7 +251,7 @@ def print_status(audit: Audit, report: Report, draw: AuditDraw | None) -> None:
 def print_answers(audit: Audit, sessions: Sequence[Session]) -> None:
     """Print what was answered."""
     if audit.request.as_json:
-        print_json(encode_sessions(sessions, ()))
+        print_json(SessionsView(sessions=sessions, ledger=()))
     elif sessions:
         let_pipe_close()
         audit.console.print(render_marks(sessions, audit.zone, audit.console.width))

@@ -15,7 +15,6 @@ from assay.pipeline import privacy
 from assay.pipeline.doctor import examine_store
 from assay.pipeline.inputs import pick_report_time
 from assay.reports.doctor import render_health
-from assay.reports.json import encode_json
 
 EXAMPLE = "Example: `assay doctor`"
 
@@ -37,7 +36,7 @@ def command(request: DoctorRequest) -> None:
     with open_transcripts(request.paths, config, request.jobs, may_be_empty=True) as found:
         health = examine_store(found.store, found.changes, rules, os.environ, Path.home())
     if request.as_json:
-        print_json(encode_json(health))
+        print_json(health)
     else:
         let_pipe_close()
         Console().print(render_health(msgspec.to_builtins(health)))

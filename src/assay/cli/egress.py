@@ -31,7 +31,6 @@ from assay.llm.egress import Egress
 from assay.pipeline.egress import connect_without_key, list_egress
 from assay.pipeline.models import needs_model
 from assay.reports.egress import render_egress
-from assay.reports.json import encode_json
 
 EXAMPLE = "Example: `assay egress --judge anthropic --since 7d --words`"
 NOWHERE = Egress(judge="offline", to=None, model=None, estimate=None, requests=[])
@@ -75,7 +74,7 @@ def command(request: ShowEgressRequest) -> None:
 def print_egress(found: Egress, *, words: bool, as_json: bool) -> None:
     """Print what would be sent, with the very words where they are wanted."""
     if as_json:
-        print_json(encode_json(found))
+        print_json(found)
         return
     let_pipe_close()
     console = Console()

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from msgspec.structs import asdict
 from rich.console import Console, RenderableType
 
 from assay.cli import eval_promote
@@ -44,8 +43,8 @@ from assay.evals.tasks.task import load_suite
 from assay.reports import evaluation as reports
 from assay.reports.evaluation_files import encode_evaluation, render_junit, render_markdown
 from assay.reports.evaluation_page import render_page
-from assay.reports.json import encode_json
-from assay.types.evals import SCHEMA_VERSION, Checkup, Checkups, Comparison, Evaluation
+from assay.types import Document
+from assay.types.evals import Checkup, Checkups, Comparison, Evaluation
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
 BAD, UNDECIDED = 2, 3
@@ -96,7 +95,7 @@ def check_tasks(folders: Folders, as_json: AsJson = False) -> None:
         else:
             tasks += [check_task(task, os.environ) for task in load_suite(folder).tasks]
     checkups = Checkups(tasks=tuple(tasks), configs=tuple(configs))
-    print_answer(encode_json(checkups), reports.render_checkups(checkups), as_json)
+    print_answer(checkups, reports.render_checkups(checkups), as_json)
     if any(task.problems for task in checkups.tasks):
         raise typer.Exit(BAD)
 
@@ -150,8 +149,7 @@ def plan_suite(request: PlanRequest) -> None:
         len(suite.tasks), request.repeats or REPEATS, request.want, pilot,
         is_judged=any(task.rubric for task in suite.tasks), attempt=request.attempt or 1,
     )  # fmt: skip
-    told = encode_json({"schema_version": SCHEMA_VERSION, **asdict(plan)})
-    print_answer(told, reports.render_sentences(planner.describe_plan(plan)), request.as_json)
+    print_answer(plan, reports.render_sentences(planner.describe_plan(plan)), request.as_json)
     if not plan.is_decidable:
         raise typer.Exit(UNDECIDED)
 
@@ -180,10 +178,10 @@ def check_targets(output: Sequence[Path] | None) -> list[Path]:
     return [target for path in output or () if (target := check_target(path, FORMATS))]
 
 
-def print_answer(content: bytes, text: RenderableType, as_json: bool) -> None:
+def print_answer(document: Document, text: RenderableType, as_json: bool) -> None:
     """Print an answer as JSON or as text."""
     if as_json:
-        print_json(content)
+        print_json(document)
         return
     let_pipe_close()
     Console().print(text)
@@ -196,6 +194,6 @@ def leave_with(
     for target in targets:
         write_target(FORMATS[target.suffix.lower()](evaluation, target), target)
         print_written(target)
-    print_answer(encode_json(evaluation), text or reports.render_evaluation(evaluation), as_json)
+    print_answer(evaluation, text or reports.render_evaluation(evaluation), as_json)
     sys.stdout.flush()
     raise typer.Exit(evaluation.exit_code)

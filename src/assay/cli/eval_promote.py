@@ -18,7 +18,6 @@ from assay.evals.running.evaluation import build_evaluation
 from assay.evals.running.recorded_run import load_run
 from assay.reports.evaluation_files import render_markdown
 from assay.reports.format import sanitize_text
-from assay.reports.json import encode_json
 from assay.stores import open_existing_store, pick_store_url
 from assay.types.evals import Comparison
 
@@ -85,7 +84,7 @@ def promote_run(given: PromoteOptions) -> None:
 
     promotion = promote_candidate(request, render_body)
     if given.as_json:
-        print_json(encode_json(promotion))
+        print_json(promotion)
     else:
         print_lines(describe_promotion(promotion))
 
@@ -98,7 +97,7 @@ def mine_task(given: MineOptions) -> None:
     with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
         task = mine_session(store, config, request)
     if given.as_json:
-        print_json(encode_json(task))
+        print_json(task)
         return
     lines = [task.folder, f"  begins at {task.ref[:12]}: {task.ref_by}", *(f"  to do: {line}" for line in task.says)]
     print_lines("\n".join([*lines, f"  then: assay eval check {task.folder}"]))

@@ -12,11 +12,9 @@ from assay.cli.report import build_selection
 from assay.cli.settings import load_last_config
 from assay.pipeline.judgement import find_judge
 from assay.pipeline.score import open_run, score_run
-from assay.reports.json import encode_json
 from assay.reports.judges import render_cards
 from assay.scores.card import JudgeCard, build_card
-from assay.scores.report import SCHEMA_VERSION
-from assay.types import Row, Session
+from assay.types import Document, Session
 
 EXAMPLE = "Example: `assay judges`; after `assay audit 40` it says how well the judge does on your own sessions."
 OFFLINE = "offline"
@@ -34,10 +32,9 @@ class JudgesRequest(Struct, frozen=True, kw_only=True):
     jobs: Jobs = 0
 
 
-class JudgesView(Row, frozen=True, kw_only=True):
+class JudgesView(Document, frozen=True, kw_only=True, tag="judges"):
     """`assay judges --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     judges: list[JudgeCard]
 
 
@@ -46,7 +43,7 @@ def command(request: JudgesRequest) -> None:
     """Show how good each judge is: measured on other people's labelled sessions, and by your own audit."""
     cards = list_cards(read_sessions(request))
     if request.as_json:
-        print_json(encode_json(JudgesView(judges=cards)))
+        print_json(JudgesView(judges=cards))
         return
     let_pipe_close()
     Console(highlight=False).print(render_cards(cards))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from msgspec import Struct
@@ -47,6 +47,7 @@ from assay.langfuse import (
     PushReport,
     SetupReport,
     build_all_configs,
+    build_delivery_view,
     find_project,
 )
 from assay.pipeline.cost import measure_question
@@ -65,10 +66,10 @@ from assay.pipeline.quality import (
 from assay.pipeline.score import open_run, score_run
 from assay.pipeline.scoring_run import Selection
 from assay.reports.format import format_count, format_line, sanitize_text
-from assay.reports.json import encode_json
 from assay.scores import profiles
 from assay.sources import find_source
 from assay.stores import RemoteProject, Store, open_store, pick_store_url
+from assay.types import Document
 from assay.types.quality import Profile as Dimensions
 from assay.types.quality import Quality
 
@@ -116,11 +117,10 @@ def redact_answer(found: T) -> T:
     return redact_struct(found, build_rules(config, pick_report_time(config)))
 
 
-def print_answer(as_json: bool, found: Any, lines: list[str], **more: Any) -> None:
+def print_answer(as_json: bool, found: Document, lines: list[str]) -> None:
     """Print an answer, for machines or for people."""
     if as_json:
-        table = found if isinstance(found, dict) else {name: getattr(found, name) for name in found.__struct_fields__}
-        print_json(encode_json({"schema_version": 1, **table, **more}))
+        print_json(found)
     else:
         let_pipe_close()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -144,7 +144,7 @@ def status(as_json: AsJson = False, store: StorePath = None) -> None:
         f"{format_count(written.scores, 'score')} written from this store"
         + (f", the last {written.last_at}" if written.scores else ""),
     ]
-    print_answer(as_json, found, lines, written=written.scores, last_written_at=written.last_at or None)
+    print_answer(as_json, replace(found, written=written.scores, last_written_at=written.last_at or None), lines)
 
 
 @app.command("setup")
@@ -364,7 +364,7 @@ def print_delivery(done: PushReport | None, found: PullReport, as_json: bool) ->
         *(f"{format_line(name, NAME)}: {format_line(why, 300)}" for name, why in found.failed),
         *(describe_delivery(done) if done else ()),
     ]
-    print_answer(as_json, done.to_table() if done else PullReport(), lines, empty=found.empty, failed=found.failed)
+    print_answer(as_json, build_delivery_view(done, found), lines)
     if done is None or not done.is_complete or found.empty or found.failed:
         raise typer.Exit(INCOMPLETE)
 

@@ -17,6 +17,7 @@ from assay.reports.format import sanitize_text
 from assay.reports.json import encode_json
 from assay.reports.spreadsheet import render_csv
 from assay.scores.report import Report
+from assay.types import Document
 
 Output = Annotated[
     Path | None,
@@ -81,10 +82,10 @@ def print_note(note: str) -> None:
     print(f"assay: {sanitize_text(note)}", file=sys.stderr)
 
 
-def print_json(content: bytes) -> None:
-    """Print an encoded answer for machines."""
+def print_json(document: Document) -> None:
+    """Print a document for machines: every `--json` is an object with `kind` and `schema_version`."""
     let_pipe_close()
-    sys.stdout.buffer.write(content + b"\n")
+    sys.stdout.buffer.write(encode_json(document) + b"\n")
 
 
 def let_pipe_close() -> None:

@@ -12,9 +12,9 @@ from assay.cli.options import AsJson
 from assay.cli.output import let_pipe_close, print_json
 from assay.errors import BadInput
 from assay.reports.format import format_count, format_line
-from assay.reports.json import encode_json
 from assay.reports.profiles import ListedProfile, render_profile, render_profiles
 from assay.scores import profiles
+from assay.types import Document, Row
 from assay.types.quality import Profile
 
 EXAMPLE = "Example: `assay profiles show enhanced`"
@@ -29,6 +29,31 @@ Name = Annotated[str, typer.Argument(metavar="PROFILE", help="Name of a profile,
 Names = Annotated[
     list[str] | None, typer.Argument(metavar="[PROFILE]…", help="Names or paths; without any, all that are found.")
 ]
+
+
+class ProfilesView(Document, frozen=True, kw_only=True, tag="profiles"):
+    """`assay profiles list --json`."""
+
+    profiles: list[ListedProfile]
+
+
+class ProfileView(Document, frozen=True, kw_only=True, tag="profile"):
+    """`assay profiles show --json`."""
+
+    profile: dict[str, object]
+
+
+class ProfileCheck(Row, frozen=True):
+    """A profile, and what is wrong with it."""
+
+    name: str
+    fault: str | None
+
+
+class ProfileChecks(Document, frozen=True, kw_only=True, tag="profile_checks"):
+    """`assay profiles check --json`."""
+
+    profiles: list[ProfileCheck]
 
 
 def list_folders() -> list[Path]:
@@ -47,7 +72,7 @@ def list_all(as_json: AsJson = False) -> None:
     """List all profiles: those that are shipped, and your own beside `assay.toml`."""
     found = [build_listed(one) for one in profiles.list_profiles(list_folders())]
     if as_json:
-        print_json(encode_json({"schema_version": 1, "profiles": found}))
+        print_json(ProfilesView(profiles=found))
         return
     let_pipe_close()
     Console().print(render_profiles(found))
@@ -68,7 +93,7 @@ def show(profile: Name, as_json: AsJson = False) -> None:
     """Show what a profile asks for, how it is weighed, and what the offline judge looks at."""
     found = profiles.load_profile(profile, list_folders())
     if as_json:
-        print_json(encode_json({"schema_version": 1, "profile": build_view(found)}))
+        print_json(ProfileView(profile=build_view(found)))
         return
     let_pipe_close()
     Console().print(render_profile(found))
@@ -79,8 +104,7 @@ def check(names: Names = None, as_json: AsJson = False) -> None:
     """Check profiles: exit code 2 and what to mend where one can't be used."""
     found = [check_profile(name) for name in names or [one.name for one in profiles.list_profiles(list_folders())]]
     if as_json:
-        body = {"schema_version": 1, "profiles": [{"name": name, "fault": why or None} for name, _, why in found]}
-        print_json(encode_json(body))
+        print_json(ProfileChecks(profiles=[ProfileCheck(name=name, fault=why or None) for name, _, why in found]))
     else:
         let_pipe_close()
         sys.stdout.write("".join(f"{format_line(name, 200)}: {fine}\n" for name, fine, why in found if not why))

@@ -47,10 +47,11 @@ from assay.pipeline.quality import (
     pick_quality_model,
 )
 from assay.reports.format import format_line
-from assay.reports.quality import encode_quality, render_document, render_list, render_quality
+from assay.reports.json import encode_json
+from assay.reports.quality import render_document, render_list, render_quality
 from assay.scores import profiles
 from assay.stores import Store
-from assay.types.quality import Profile, Quality
+from assay.types.quality import Profile, Qualities, Quality
 
 WORDS = "assay quality --dry-run"
 EXAMPLE = "Example: `assay quality 3f2a91c0 --profile revised`, or `assay quality --since 7d -o quality.md`"
@@ -119,13 +120,17 @@ def command(request: QualityRequest) -> None:
             store, dearer, consent, lambda desk: list_questions(sessions, profile, dearer, desk)
         ) as models:
             qualities = judge_quality(sessions, profile, dearer, models)
+    found = Qualities(qualities=qualities)
     titles = {subject.session.id: subject.session.title for subject in sessions}
     if target:
         is_json = target.suffix == ".json"
-        write_target(encode_quality(qualities) if is_json else render_document(qualities, profile, titles), target)
+        write_target(
+            encode_json(found) if is_json else render_document(qualities, profile, titles),
+            target,
+        )
         print_written(target)
     if request.as_json:
-        print_json(encode_quality(qualities))
+        print_json(found)
     else:
         print_qualities(qualities, profile, titles, in_full=request.details or len(qualities) <= FEW)
 

@@ -34,7 +34,6 @@ from assay.cli.options import (
 from assay.cli.output import Output, check_target, let_pipe_close, print_json, print_note, print_written, write_report
 from assay.cli.report import ReportAnswer, answer_request
 from assay.cli.settings import load_config
-from assay.reports.json import encode_json
 from assay.scores.breakdown import WAYS
 from assay.scores.report import JudgeInfo
 
@@ -100,7 +99,7 @@ def check_complete(judge: JudgeInfo) -> None:
 def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) -> None:
     """Print a report; what is to be said of an empty selection goes to stderr."""
     if as_json:
-        print_json(encode_json(answer.report))
+        print_json(answer.report)
     else:
         let_pipe_close()
         console = import_module("rich.console").Console()  # JSON needs nothing that draws

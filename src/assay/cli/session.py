@@ -18,7 +18,7 @@ from assay.errors import BadInput
 from assay.pipeline import corrections
 from assay.pipeline.corrections import find_one_session
 from assay.reports.format import format_count, format_line
-from assay.reports.json import encode_sessions
+from assay.reports.json import SessionsView
 from assay.reports.sessions import render_marks
 from assay.reports.summary import explain_outcome
 from assay.stores import Store, open_existing_store, pick_store_url
@@ -99,7 +99,7 @@ def marks(as_json: AsJson = False, store: StorePath = None) -> None:
         found = corrections.list_marked(kept, config)
         strangers = corrections.count_strangers(kept)
     if as_json:
-        print_json(encode_sessions(found, ()))
+        print_json(SessionsView(sessions=found, ledger=()))
     elif found:
         let_pipe_close()
         console = Console()

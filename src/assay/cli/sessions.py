@@ -30,7 +30,7 @@ from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.reports.format import format_count
-from assay.reports.json import encode_sessions
+from assay.reports.json import SessionsView
 from assay.reports.sessions import measure_session_ids, render_ledger, render_sessions
 from assay.types import Intent, LedgerLine, Session
 
@@ -82,7 +82,7 @@ def command(request: SessionsRequest) -> None:
     sessions = select_sessions(request, answer.report.sessions)
     entries = select_entries(sessions, answer.report.ledger)
     if request.as_json:
-        print_json(encode_sessions(sessions, entries))
+        print_json(SessionsView(sessions=sessions, ledger=entries))
     elif request.ledger:
         print_ledger(entries, answer.zone)
     else:

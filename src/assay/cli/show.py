@@ -25,7 +25,7 @@ from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import ScoringRun
 from assay.reports.format import format_line
-from assay.reports.json import encode_session, encode_stream
+from assay.reports.json import build_session, build_stream
 from assay.reports.session import render_session
 from assay.reports.sessions import render_sessions
 from assay.reports.streams import render_stream
@@ -137,7 +137,7 @@ def print_session(store: Store, config: Config, session: Session, *, as_json: bo
     turns = read_turns(store, config, session)
     session = update_crushed(session)
     if as_json:
-        print_json(encode_session(session, turns))
+        print_json(build_session(session, turns))
     else:
         let_pipe_close()
         has_floors = config.outcome.floors == "published"
@@ -151,7 +151,7 @@ def print_stream(
         store.transcripts.load_stream(summary.agent, summary.id), privacy.build_rules(config, pick_report_time(config))
     ).stream
     if as_json:
-        print_json(encode_stream(summary, whole, [session.id for session in sessions]))
+        print_json(build_stream(summary, whole, [session.id for session in sessions]))
         return
     let_pipe_close()
     console = Console()

@@ -15,7 +15,7 @@ from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts
 from assay.reports.format import format_count, sanitize_text
-from assay.reports.json import ReadLines, ScanView, Skip, StreamsView, build_skips, build_stream_view, encode_json
+from assay.reports.json import ReadLines, ScanView, Skip, StreamsView, build_skips, build_stream_view
 from assay.reports.streams import describe_doubts, render_streams
 from assay.types import StreamSummary
 
@@ -56,34 +56,32 @@ def command(request: StreamsRequest) -> None:
         streams = found.store.transcripts.list_streams(found.changes.roots, *selection)
         summaries = [privacy.redact_summary(stream, rules) for stream in streams]
         if request.as_json:
-            print_json(encode_streams(found, summaries, rules))
+            print_json(build_streams(found, summaries, rules))
         else:
             print_streams(found, summaries, rules)
 
 
-def encode_streams(found: Transcripts, summaries: list[StreamSummary], rules: privacy.PrivacyRules) -> bytes:
+def build_streams(found: Transcripts, summaries: list[StreamSummary], rules: privacy.PrivacyRules) -> StreamsView:
     """The streams as JSON, with what was read and what was skipped."""
     files = [row for row in found.store.transcripts.list_tallies(found.changes.roots) if not row.is_gone]
     read = sum(row.lines_read for row in files)
     skipped = sum(row.lines_skipped for row in files)
     unread = found.changes.unreadable
-    return encode_json(
-        StreamsView(
-            files=found.changes.files,
-            lines=ReadLines(total=read + skipped, read=read, skipped=skipped),
-            skipped=[
-                *build_skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
-                *(Skip(file=path, line=None, why=why) for path, why in privacy.redact_unreadable(unread, rules)),
-            ],
-            scan=ScanView(
-                seconds=round(found.seconds, 6),
-                bytes_read=found.changes.bytes_read,
-                new=found.changes.new,
-                changed=found.changes.changed,
-                gone=found.changes.gone,
-            ),
-            streams=[build_stream_view(one) for one in summaries],
-        )
+    return StreamsView(
+        files=found.changes.files,
+        lines=ReadLines(total=read + skipped, read=read, skipped=skipped),
+        skipped=[
+            *build_skips(privacy.redact_skips(found.store.transcripts.list_skips(found.changes.roots), rules)),
+            *(Skip(file=path, line=None, why=why) for path, why in privacy.redact_unreadable(unread, rules)),
+        ],
+        scan=ScanView(
+            seconds=round(found.seconds, 6),
+            bytes_read=found.changes.bytes_read,
+            new=found.changes.new,
+            changed=found.changes.changed,
+            gone=found.changes.gone,
+        ),
+        streams=[build_stream_view(one) for one in summaries],
     )
 
 

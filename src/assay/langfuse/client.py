@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from assay.errors import BadInput
 from assay.http import Clock, Http, PathNotFound, RequestRefused, RetryPolicy, decode_answer
+from assay.types import Document
 
 GENERAL, INGESTION, LEGACY = "general", "ingestion", "legacy"
 FREE = {GENERAL: 30, INGESTION: 1000, LEGACY: 15}
@@ -68,7 +69,7 @@ class Client:
         return self.http.host
 
 
-class ServerStatus(Struct, frozen=True, kw_only=True):
+class ServerStatus(Document, frozen=True, kw_only=True, tag="langfuse_status"):
     """What is at the other end."""
 
     host: str
@@ -80,6 +81,9 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """How scores are handed in."""
     per_minute: int
     """Requests a minute that we allow ourselves; 0: as many as there are."""
+    written: int | None = None
+    """Scores that were written from this store; `None` where none was asked."""
+    last_written_at: str | None = None
 
 
 def connect(

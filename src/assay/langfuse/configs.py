@@ -14,7 +14,7 @@ from msgspec import Struct
 from assay.errors import BadInput
 from assay.http import GarbledAnswer, decode_answer
 from assay.langfuse.client import GENERAL, Client
-from assay.types import Value
+from assay.types import Document, Value
 
 PATH = "/api/public/score-configs"
 DataType = Literal["NUMERIC", "CATEGORICAL", "BOOLEAN"]
@@ -70,7 +70,7 @@ class ConfigMismatch(Value, frozen=True):
     why: str
 
 
-class SetupReport(Value, frozen=True):
+class SetupReport(Document, frozen=True, kw_only=True, tag="langfuse_setup"):
     """Which configs there are now."""
 
     ids: dict[str, str]

@@ -25,7 +25,7 @@ from assay.langfuse.observations import (
 )
 from assay.langfuse.scores import parse_time
 from assay.sources.langfuse.records import END, SESSION, Record
-from assay.types import Value
+from assay.types import Document, Value
 
 UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 LONGEST_NAME = 80
@@ -50,7 +50,7 @@ class PulledSession(Value, frozen=True):
     """Anybody's words are in it; without them there is nothing to judge."""
 
 
-class PullReport(Value, frozen=True):
+class PullReport(Document, frozen=True, kw_only=True, tag="langfuse_pull"):
     """What became of the sessions that should be pulled."""
 
     pulled: tuple[PulledSession, ...] = ()

@@ -16,11 +16,11 @@ from assay.http import AccessDenied, RemoteError
 from assay.langfuse.client import Client, fetch_status
 from assay.langfuse.configs import SetupReport, WantedConfig
 from assay.langfuse.mapping import FACT_CONFIGS, ScoreTarget, build_configs
-from assay.langfuse.pull import find_trace, is_known
+from assay.langfuse.pull import PullReport, find_trace, is_known
 from assay.langfuse.scores import ScoreWrite, build_id
 from assay.langfuse.write import NotStored, WritePlan, WriteReport, write_scores
 from assay.stores import RemoteProject, Store
-from assay.types import Row, Session
+from assay.types import Document, Row, Session
 from assay.types.quality import Profile, Quality
 
 UNKNOWN = "Langfuse has no such session; --all writes it all the same"
@@ -87,21 +87,43 @@ class PushReport(Row, frozen=True):
     configs_created: tuple[str, ...]
     written: WriteReport
 
-    def to_table(self) -> dict[str, Any]:
-        """All of it as the JSON has it, where the scores stand beside the rest."""
-        return {
-            "host": self.project.host,
-            "project": self.project.project,
-            "sessions": self.sessions,
-            "left_out": self.left_out,
-            "configs_created": self.configs_created,
-            **asdict(self.written),
-        }
-
     @property
     def is_complete(self) -> bool:
         """Whether all that should be in Langfuse is there."""
         return not self.written.not_stored and not any(one.is_fault for one in self.left_out)
+
+
+class DeliveryView(Document, frozen=True, kw_only=True, tag="langfuse_delivery"):
+    """`assay langfuse score | push --json`; without a host nothing was found to send."""
+
+    host: str | None = None
+    project: str | None = None
+    sessions: list[PushedSession] = []
+    left_out: list[SkippedSession] = []
+    configs_created: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    not_stored: tuple[NotStored, ...] = ()
+    would_write: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    """Sessions of which Langfuse has nothing (yet)."""
+    failed: tuple[tuple[str, str], ...] = ()
+
+
+def build_delivery_view(done: PushReport | None, found: PullReport) -> DeliveryView:
+    """What became of all, as machines read it."""
+    if done is None:
+        return DeliveryView(empty=found.empty, failed=found.failed)
+    return DeliveryView(
+        host=done.project.host,
+        project=done.project.project,
+        sessions=done.sessions,
+        left_out=done.left_out,
+        configs_created=done.configs_created,
+        **asdict(done.written),
+        empty=found.empty,
+        failed=found.failed,
+    )
 
 
 class Outbox:

@@ -1,6 +1,6 @@
 """What would be sent to a model, told before it is."""
 
-from assay.types import Row
+from assay.types import Document, Row
 
 
 class Estimate(Row, frozen=True):
@@ -38,7 +38,7 @@ class EgressQuestion(Row, frozen=True):
     schema: dict[str, object]
 
 
-class Egress(Row, frozen=True):
+class Egress(Document, frozen=True, kw_only=True, tag="egress"):
     """All that would leave this machine."""
 
     judge: str
@@ -46,4 +46,3 @@ class Egress(Row, frozen=True):
     model: str | None
     estimate: Estimate | None
     requests: list[EgressQuestion]
-    schema_version: int = 1

@@ -16,6 +16,7 @@ from assay.pipeline.privacy import PrivacyRules
 from assay.pipeline.scan import Changes
 from assay.sessions.redaction import Redactor
 from assay.stores import Store
+from assay.types import Document
 
 DAY_S = 86_400
 CLEANUP_DAYS = 30
@@ -44,10 +45,9 @@ class CleanupPlan(Struct, frozen=True, kw_only=True):
     """Transcripts that go within the next seven days."""
 
 
-class HealthReport(Struct, frozen=True, kw_only=True):
+class HealthReport(Document, frozen=True, kw_only=True, tag="doctor"):
     """`assay doctor --json`."""
 
-    schema_version: int = 1
     store: str
     store_bytes: int
     places: list[WatchedFolder]

@@ -1,4 +1,4 @@
-"""What machines read: JSON with a `schema_version`; a field is never renamed without a new one."""
+"""What machines read: documents, each a JSON object with its `kind` and `schema_version`."""
 
 import json
 import re
@@ -8,9 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from assay.types import LedgerLine, Session, Stream, StreamSummary, Turn
+from assay.types import Document, LedgerLine, Session, Stream, StreamSummary, Turn
 
-SCHEMA_VERSION = 1
 KEYS = ("key", "of")
 MASK = (1 << 64) - 1
 OBEYED = re.compile(
@@ -60,10 +59,9 @@ class ScanView(Struct, kw_only=True):
     gone: int
 
 
-class StreamsView(Struct, kw_only=True):
+class StreamsView(Document, frozen=True, kw_only=True, tag="streams"):
     """`assay streams --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     files: int
     lines: ReadLines
     skipped: list[Skip]
@@ -71,10 +69,9 @@ class StreamsView(Struct, kw_only=True):
     streams: list[StreamView]
 
 
-class StreamDetail(Struct, kw_only=True):
+class StreamDetail(Document, frozen=True, kw_only=True, tag="stream"):
     """`assay show STREAM --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     stream: StreamView
     files: tuple[str, ...]
     sessions: list[str]
@@ -82,18 +79,16 @@ class StreamDetail(Struct, kw_only=True):
     turns: list[Any]
 
 
-class SessionsView(Struct, kw_only=True):
+class SessionsView(Document, frozen=True, kw_only=True, tag="sessions"):
     """`assay sessions --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     sessions: Sequence[Session]
     ledger: Sequence[LedgerLine]
 
 
-class SessionDetail(Struct, kw_only=True):
+class SessionDetail(Document, frozen=True, kw_only=True, tag="session"):
     """`assay show SESSION --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     session: Session
     turns: list[Any]
 
@@ -121,21 +116,15 @@ def build_skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
     return [Skip(file=path, line=line or None, why=why) for path, line, why in listed]
 
 
-def encode_stream(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> bytes:
+def build_stream(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> StreamDetail:
     """One stream with its turns."""
     turns = [expand_fields(turn) for turn in stream.turns]
-    found = StreamDetail(stream=build_stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
-    return encode_json(found)
+    return StreamDetail(stream=build_stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
 
 
-def encode_sessions(listed: Sequence[Session], ledger: Sequence[LedgerLine]) -> bytes:
-    """Sessions and what the ledger says of them."""
-    return encode_json(SessionsView(sessions=listed, ledger=ledger))
-
-
-def encode_session(one: Session, turns: Sequence[Turn]) -> bytes:
+def build_session(one: Session, turns: Sequence[Turn]) -> SessionDetail:
     """One session with its turns; citations count them from 1."""
-    return encode_json(SessionDetail(session=one, turns=[expand_fields(turn) for turn in turns]))
+    return SessionDetail(session=one, turns=[expand_fields(turn) for turn in turns])
 
 
 def expand_fields(value: Any) -> Any:

@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.reports.format import UNKNOWN, format_count, format_line, format_name, measure_ids
-from assay.reports.json import encode_json
 from assay.reports.markdown import escape_markdown, render_table
 from assay.types.quality import Dimension, Profile, Quality
 
@@ -19,11 +18,6 @@ FULL, EMPTY = "█", "░"
 LOW, HIGH = 0.4, 0.7
 TOP = 3
 MOST_QUOTE, MOST_WORDS = 110, 600
-
-
-def encode_quality(found: Sequence[Quality]) -> bytes:
-    """`assay quality --json`: a list, a session each; what was not scored is `null`."""
-    return encode_json(found)
 
 
 # --- what every view says ---------------------------------------------------------------------

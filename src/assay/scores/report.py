@@ -25,9 +25,8 @@ from assay.scores.prism import (
 )
 from assay.scores.reasons import Obstacle, list_obstacles
 from assay.scores.survival import FollowedLines, LostSession, Survival
-from assay.types import LedgerLine, Row, Session
+from assay.types import Document, LedgerLine, Row, Session
 
-SCHEMA_VERSION = 1
 NOTHING_FOLLOWED = FollowedLines()
 
 
@@ -79,8 +78,9 @@ class Skips(Row, frozen=True):
     reasons: dict[str, int]
 
 
-class Report(Row, frozen=True, kw_only=True):
-    schema_version: int = SCHEMA_VERSION
+class Report(Document, frozen=True, kw_only=True, tag="report"):
+    """All that is said of some sessions."""
+
     score: Score
     waterfall: Waterfall
     judge: JudgeInfo

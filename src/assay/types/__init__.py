@@ -4,7 +4,7 @@ A source turns records into events. `sessions` folds events into turns, turns in
 into sessions. Facts are computed from turns, judgements from turns and facts. Nothing missing is ever a number:
 an unknown outcome is `None`, an unpriced cost is `None`, a call without a result is `"open"`.
 
-- `value`: what every value is made of, keys, and signs of tenants;
+- `value`: what every value and every printed document is made of, keys, and signs of tenants;
 - `events`: what sources yield;
 - `turns`: what sessions make of events;
 - `session`: boundaries, judgements, and a session as everybody reads it;
@@ -69,9 +69,10 @@ from assay.types.session import (
 )
 from assay.types.transcripts import FileState, KnownFile, ReadPosition, StreamSummary
 from assay.types.turns import Part, Stream, Turn
-from assay.types.value import CleanText, Fact, Row, Value, to_key
+from assay.types.value import SCHEMA_VERSION, CleanText, Document, Fact, Row, Value, to_key
 
 __all__ = [
+    "SCHEMA_VERSION",
     "About",
     "Aim",
     "AuditDraw",
@@ -83,6 +84,7 @@ __all__ = [
     "Citation",
     "CleanText",
     "CorrectionKind",
+    "Document",
     "Edit",
     "Emit",
     "Event",

@@ -2,11 +2,10 @@
 
 from typing import Literal
 
-from assay.types.value import Row
+from assay.types.value import Document, Row
 
 Arm = Literal["baseline", "candidate"]
 ARMS: tuple[Arm, Arm] = ("baseline", "candidate")
-SCHEMA_VERSION = 1
 """Of what `assay eval … --json` prints."""
 Rule = Literal["seed", "tested"]
 Stage = Literal[
@@ -246,7 +245,7 @@ class Pilot(Row, frozen=True):
     is_judged: bool = False
 
 
-class SuitePlan(Row, frozen=True):
+class SuitePlan(Document, frozen=True, kw_only=True, tag="plan"):
     """What a suite can prove, before anything is spent."""
 
     tasks: int
@@ -348,10 +347,9 @@ class RunLine(Row, frozen=True):
     trials: tuple[TrialLine, ...]
 
 
-class Evaluation(Row, frozen=True, kw_only=True):
+class Evaluation(Document, frozen=True, kw_only=True, tag="evaluation"):
     """Two configurations, compared."""
 
-    schema_version: int = SCHEMA_VERSION
     verdict: Verdict
     promote: bool
     exit_code: int
@@ -382,9 +380,8 @@ class Checkup(Row, frozen=True):
     """What may be meant, and should be known."""
 
 
-class Checkups(Row, frozen=True, kw_only=True):
+class Checkups(Document, frozen=True, kw_only=True, tag="checkups"):
     """`assay eval check --json`."""
 
-    schema_version: int = SCHEMA_VERSION
     tasks: tuple[Checkup, ...]
     configs: tuple[str, ...]

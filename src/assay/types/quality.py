@@ -3,7 +3,7 @@
 from typing import Literal
 
 from assay.types.session import Citation
-from assay.types.value import Row, Value
+from assay.types.value import Document, Row, Value
 
 ScaleKind = Literal["numeric", "categorical"]
 MissingRule = Literal[
@@ -104,3 +104,9 @@ class Quality(Row, frozen=True):
     judge_versions: dict[str, str]
     fallback: str | None = None
     """Why another judge than the one that was asked for had to do."""
+
+
+class Qualities(Document, frozen=True, kw_only=True, tag="quality"):
+    """How well sessions were run, a quality each."""
+
+    qualities: list[Quality]

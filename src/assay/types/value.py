@@ -9,6 +9,7 @@ CleanText = NewType("CleanText", str)
 """Text that went through redaction, or was written here. Only `sessions.redaction` makes it of a transcript's words."""
 
 MOST_SIGNS = 100
+SCHEMA_VERSION = 1
 KEY, ATTRIBUTE = "key:", "attribute:"
 
 
@@ -18,6 +19,12 @@ class Value(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 class Row(Struct, frozen=True, kw_only=True):
     """A frozen record that is shown with all its fields."""
+
+
+class Document(Row, frozen=True, kw_only=True, tag_field="kind"):
+    """What a command prints for machines: its tag is the `kind`; a field is never renamed without a new version."""
+
+    schema_version: int = SCHEMA_VERSION
 
 
 class Fact(Row, frozen=True):

@@ -23,7 +23,7 @@ from assay.reports.format import format_line
 from assay.scores.prism import has_crushed
 from assay.stores import Store
 from assay.types import Session
-from assay.types.value import Row
+from assay.types.value import Document
 
 MOST_LISTED = 10
 WORDLESS = "its words may not be read: its project opted out, or keeps them no longer"
@@ -56,7 +56,7 @@ class MineRequest(Struct, frozen=True, kw_only=True):
     fix: str = ""
 
 
-class MinedTask(Row, frozen=True):
+class MinedTask(Document, frozen=True, kw_only=True, tag="mined_task"):
     """A task that was written, for a person to fill in."""
 
     folder: str

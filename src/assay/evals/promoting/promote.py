@@ -19,7 +19,7 @@ from assay.evals.promoting.verify import PromotionRefused, Proof, prove_run
 from assay.evals.running import lock
 from assay.evals.tasks.folders import hash_values
 from assay.types.evals import Comparison
-from assay.types.value import Row
+from assay.types.value import Document, Row
 
 Body = Callable[[Comparison], str]
 """A comparison in Markdown."""
@@ -52,7 +52,7 @@ class PromoteRequest(Row, frozen=True):
     """They named the repository; else it is the one they stand in, which may not be a bare one."""
 
 
-class Promotion(Row, frozen=True):
+class Promotion(Document, frozen=True, kw_only=True, tag="promotion"):
     """What a promotion did, or would do."""
 
     state: PromotionState
