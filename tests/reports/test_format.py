@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.format import sanitize_text
+from assay.reports.format import fit_names, format_end, format_sparkline, sanitize_text
 from assay.reports.json import encode_json
 from tests.tables import each_row
 
@@ -57,3 +57,35 @@ def test_who_speaks_encodes_json_in_one_place():
     files = [file for room in ("cli", "reports") for file in sorted((SRC / room).rglob("*.py"))]
     found = [file.relative_to(SRC).as_posix() for file in files if encodes(ast.parse(file.read_text("utf-8")))]
     assert found == ["reports/json.py"]
+
+
+@given(st.lists(wild, unique_by=lambda one: " ".join(sanitize_text(one).split())), st.integers(8, 40))
+def test_names_that_differ_are_told_apart_however_little_room_there_is(names: list[str], room: int):
+    fitted = fit_names(names, room)
+    assert fitted.keys() == set(names)
+    assert all(len(one) <= room for one in fitted.values())
+    assert len(set(fitted.values())) == len(names)
+
+
+@each_row(
+    ("names", "room", "fitted"),
+    [
+        (["loom", "wheel"], 10, ["loom", "wheel"]),
+        (["home/ada/work/loom"], 10, ["…work/loom"]),
+        (["aaaa-codex-model", "bbbb-codex-model"], 10, ["…dex-model", "b…ex-model"]),
+        (["a" * 30 + "b" * 30, "a" * 31 + "c" + "b" * 30], 8, ["a…bbbbbb", "…bbbbbbb"]),
+    ],
+)
+def test_names_are_cut_from_the_left_unless_they_end_alike(names: list[str], room: int, fitted: list[str]):
+    assert [fit_names(names, room)[one] for one in names] == fitted
+
+
+def test_the_end_of_a_path_is_kept():
+    assert [format_end("/home/ada/loom", n) for n in (20, 14, 8, 1, 0)] == [
+        "/home/ada/loom", "/home/ada/loom", "…da/loom", "…", "…",
+    ]  # fmt: skip
+
+
+def test_a_sparkline_has_a_gap_where_nothing_counts():
+    assert format_sparkline([0.0, None, 50.0, 100.0]) == "▁ ▅█"
+    assert format_sparkline([]) == ""

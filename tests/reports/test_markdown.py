@@ -27,7 +27,8 @@ def test_all_that_matters_is_told():
     assert "(`assay judges`)" in told
     assert "| completed | 4 | −3: 2 unverified, 1 error unresolved |" in told
     assert "- 2 × nothing shows that the change works (" in told
-    assert told.count("\n| 2026-03-") == 10
+    assert told.partition("## Sessions")[2].count("\n| 2026-03-") == 10
+    assert "| 2026-03-02 | 43 (3/7) |" in told.partition("## By week")[2]
     assert told.endswith("too young to tell\n")
 
 

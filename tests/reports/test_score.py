@@ -15,6 +15,7 @@ from assay.scores.report import Report, Skips
 from assay.types import PersonVerdict, Session
 from tests.make_report import JUDGE, report_of, some_sessions
 from tests.make_sessions import failing, missed, session_of
+from tests.tables import each_row
 
 
 def seen(found: Report, width: int = 120, by: str | None = None) -> str:
@@ -175,6 +176,41 @@ def test_an_arrow_stands_only_where_the_numbers_support_one(direction, is_one_ju
 
 def test_days_with_nothing_to_compare_with_are_not_compared():
     assert "before:" not in seen(report_of([session_of()]))
+
+
+def over_weeks(*crushed: int) -> list[Session]:
+    """Ten sessions a week, so many of them crushed."""
+    return [(session_of if m < n else missed)(day=7 * week) for week, n in enumerate(crushed) for m in range(10)]
+
+
+def test_weeks_are_drawn_with_gaps_and_a_trend():
+    sessions = [one for one in over_weeks(0, 5, 0, 10) if not one.started_at.startswith("2026-03-16")]
+    told = seen(report_of(sessions), by="week")
+    assert "▁▅ █  0–100 by week" in told
+    assert "trend: ↑ rising over 3 weeks (p < 0.001)" in told
+    assert "each against the rest, corrected for 3 tests: 2 shown to differ (↑ above, ↓ below)" in told
+    row = next(line for line in lines(told) if "2026-03-23" in line)
+    assert row.split()[:2] == ["2026-03-23", "100"]
+    assert row.rstrip().endswith("10/10  ↑ p < 0.001")
+
+
+def test_few_sessions_are_told_to_be_few():
+    told = seen(report_of([session_of(), missed()]), by="month")
+    assert "trend: 1 month with counted sessions, too few to tell" in told
+    assert "too few sessions to test a slice against the rest" in told
+
+
+@each_row(
+    ("models", "told"),
+    [
+        ([["claude-opus-4-5-20251101"], ["gpt-5.2-2025-12-11"]], ["claude-opus-4-5 ", "gpt-5.2 "]),
+        ([["claude-opus-4-20250101"], ["claude-opus-4-20250202"]], ["opus-4-20250101", "opus-4-20250202"]),
+        ([["claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"]], ["haiku-4-5 + opus-4-5"]),
+    ],
+)
+def test_models_are_told_apart(models: list[list[str]], told: list[str]):
+    shown = seen(report_of([session_of(models=one) for one in models]), by="model")
+    assert [one for one in told if one in shown] == told
 
 
 def test_slices_are_shown_when_asked_for():

@@ -53,7 +53,9 @@ def test_the_report_has_the_promised_names() -> None:
     assert [(one["judge"], one["score"]["counted"]) for one in found["by_judge"]] == [("offline", 2)]
     assert found["skipped"] == {"files": 1, "lines": 2, "reasons": {"no JSON": 2}}
     assert found["exclusions"] == {"no_goal": 1}
-    assert found["slices"].keys() == {"project", "branch", "model", "agent", "intent", "language", "tenant"}
+    periods = {"day", "week", "month"}
+    assert found["slices"].keys() == {"project", "branch", "model", "agent", "intent", "language", "tenant"} | periods
+    assert found["trends"].keys() == periods
     assert [window["ended"] for window in found["windows"]] == ["2026-03-02", "2026-03-02"]
     assert [len(obstacle["sessions"]) for obstacle in found["obstacles"]] == [1]
     assert [entry["signal"] for entry in found["ledger"]] == ["clear"]

@@ -76,6 +76,15 @@ def format_time(stamp: str, zone: tzinfo | None = None) -> str:
         return format_line(stamp, 16) or UNKNOWN
 
 
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+def format_sparkline(values: Sequence[float | None]) -> str:
+    """Percentages as a row of bars from 0 to 100; a gap where there is none."""
+    top = len(SPARKS) - 1
+    return "".join(" " if one is None else SPARKS[min(top, max(0, round(one / 100 * top)))] for one in values)
+
+
 def format_project(cwd: str) -> str:
     return PurePosixPath(cwd.replace("\\", "/")).name or UNKNOWN
 
@@ -112,6 +121,25 @@ def format_line(text: str, width: int) -> str:
     """The text on one line, cut to a width."""
     flat = " ".join(sanitize_text(text).split())
     return flat if len(flat) <= width else flat[: max(0, width - 1)] + "…"
+
+
+def format_end(text: str, width: int) -> str:
+    """The text on one line, cut from the left: of a path its end tells most."""
+    flat = " ".join(sanitize_text(text).split())
+    return flat if len(flat) <= width else "…" + flat[len(flat) - max(0, width - 1) :]
+
+
+def fit_names(names: Iterable[str], width: int) -> dict[str, str]:
+    """For each name as much of it as fits: its end, or its beginning and end where other names end alike."""
+    fitted: dict[str, str] = {}
+    for name in sorted(set(names), key=lambda one: (len(one) > width, one)):
+        flat = " ".join(sanitize_text(name).split())
+        tries = [format_end(flat, width)]
+        tries += [f"{flat[:n]}…{flat[len(flat) - max(0, width - 1 - n) :]}" for n in range(1, width)]
+        tries += [f"{flat[: max(0, width - 1 - len(str(n)))]}~{n}" for n in range(2, 2 + len(fitted))]
+        taken = set(fitted.values())
+        fitted[name] = next((one for one in tries if one not in taken), tries[0])
+    return fitted
 
 
 def format_count(number: int, thing: str) -> str:

@@ -11,6 +11,8 @@ from assay.reports.summary import (
     describe_ground,
     describe_judge,
     describe_measures,
+    describe_slice,
+    describe_tests,
     describe_truth,
     describe_windows,
     explain_no_score,
@@ -40,7 +42,7 @@ def render_markdown(found: Report, zone: tzinfo) -> bytes:
     sliced = [
         part
         for by, some in found.slices.items()
-        if len(some) > 1
+        if len(some) > 1 and by != "day"
         for part in render_heading(f"By {by}", write_slices(some, by))
     ]
     parts = [
@@ -114,8 +116,12 @@ def write_curve(found: Report) -> list[str]:
 
 def write_slices(found: Sequence[Slice], by: str) -> list[str]:
     names = name_slices(found, by)
-    body = [[escape_markdown(names[one.name]), format_rate(one.score), format_interval(one.score)] for one in found]
-    return render_table([by, "raw score", "95 % interval of chance alone"], body)
+    body = [
+        [escape_markdown(names[one.name]), format_rate(one.score), format_interval(one.score), describe_slice(one)[0]]
+        for one in found
+    ]
+    table = render_table([by, "raw score", "95 % interval of chance alone", "against the rest"], body)
+    return [*table, "", f"{describe_tests(found)}."]
 
 
 def write_obstacles(found: Report, length: int) -> list[str]:

@@ -9,13 +9,24 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.format import UNKNOWN, format_line, format_list, format_percent, sanitize_text
+from assay.reports.format import (
+    UNKNOWN,
+    fit_names,
+    format_line,
+    format_list,
+    format_percent,
+    format_sparkline,
+    sanitize_text,
+)
 from assay.reports.rework import describe_curve, describe_losses
 from assay.reports.sessions import WIDE, measure_session_ids, render_sessions
 from assay.reports.summary import (
     describe_ground,
     describe_judge,
     describe_measures,
+    describe_slice,
+    describe_tests,
+    describe_trend,
     describe_truth,
     describe_windows,
     explain_no_score,
@@ -24,7 +35,7 @@ from assay.reports.summary import (
     list_steps,
     name_slices,
 )
-from assay.scores.breakdown import Slice
+from assay.scores.breakdown import NOTHING, PERIODS, Slice, place_period
 from assay.scores.correction import Corrected
 from assay.scores.prediction import Predicted
 from assay.scores.prism import Score
@@ -33,8 +44,8 @@ from assay.scores.report import Report
 
 GAUGE, BARS, SMALL = 50, 32, 20
 MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10
-ROOM_FOR_NUMBERS = 26
-"""Of a slice: the score, the count, the ends of the gauge and the spaces between."""
+ROOM_FOR_NUMBERS, ROOM_TO_DIFFER, LABELS = 26, 13, 20
+"""Of a slice: score, count, ends of the gauge and spaces between; how it differs; what stands behind a sparkline."""
 TITLE, NOTE = "bold", "yellow"
 RAW = "raw: not corrected; intervals of chance alone"
 
@@ -50,7 +61,7 @@ def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None)
     parts += render_section("Lost their crush since the last report", render_losses(found, length))
     parts += render_section("How long lines stay", render_curve(found, width))
     if by:
-        parts += render_section(f"By {by}", render_slices(found.slices.get(by, []), by, width))
+        parts += render_section(f"By {by}", render_way(found, by, width))
     if shown:
         parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width, length)]
     if len(shown) < len(found.sessions):
@@ -150,23 +161,47 @@ def wrap_parts(parts: Sequence[str], width: int) -> list[str]:
     return lines
 
 
+def render_way(found: Report, by: str, width: int) -> list[RenderableType]:
+    """The slices of a report by one thing; by time, with a sparkline and the trend."""
+    slices = found.slices.get(by, [])
+    rows = render_slices(slices, by, width)
+    told = [Text(describe_tests(slices), "dim"), Text(RAW, "dim")] if rows else []
+    if by not in PERIODS or not rows:
+        return rows + told
+    spark = draw_periods(slices, by, width)
+    return [Text.assemble((spark, "cyan")), *rows, Text(describe_trend(found.trends[by], by)), *told]
+
+
+def draw_periods(found: Sequence[Slice], by: str, width: int) -> str:
+    """The score of each period as a bar, gaps for those without; the last ones where not all fit."""
+    known = {place_period(one.name, by): one.score.value for one in found if one.name != NOTHING}
+    if not known:
+        return ""
+    last = max(known)
+    first = max(min(known), last - width + LABELS)
+    return f"{format_sparkline([known.get(n) for n in range(first, last + 1)])}  0–100 by {by}"
+
+
 def render_slices(found: Sequence[Slice], by: str, width: int) -> list[RenderableType]:
-    """The score of each slice with its interval, drawn."""
+    """The score of each slice with its interval, drawn, and whether it differs from the rest."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    for _ in range(2):
-        table.add_column(no_wrap=True)
+    for justify in ("left", "right", "left", "right", "left"):
+        table.add_column(justify=justify, no_wrap=True)
+    shown = found[-MOST_SLICES:] if by in PERIODS else found[:MOST_SLICES]
     names = name_slices(found, by)
-    room = max(LEAST_NAME, min(MOST_NAME, width - SMALL - ROOM_FOR_NUMBERS))
-    for one in found[:MOST_SLICES]:
+    differing = ROOM_TO_DIFFER if any(one.direction for one in shown) else 0
+    room = max(LEAST_NAME, min(MOST_NAME, width - SMALL - ROOM_FOR_NUMBERS - differing))
+    fitted = fit_names(names.values(), room)
+    for one in shown:
         value = Text(UNKNOWN if one.score.value is None else format_percent(one.score.value), TITLE)
         drawn = render_gauge(one.score, BARS if width >= WIDE else SMALL)
-        name = Text(format_line(names[one.name], room))
-        table.add_row(name, value, drawn, Text(f"{one.score.crushed}/{one.score.counted}"))
-    left_out = len(found) - MOST_SLICES
-    more = [Text(f"and {left_out} more; --json has them all", "dim")] if left_out > 0 else []
-    return [table, *more, Text(RAW, "dim")] if table.row_count else []
+        how, style = describe_slice(one)
+        counts = f"{one.score.crushed}/{one.score.counted}"
+        table.add_row(Text(fitted[names[one.name]]), value, drawn, Text(counts), Text(how, style))
+    left_out = len(found) - len(shown)
+    which = "earlier" if by in PERIODS else "more"
+    more = [Text(f"and {left_out} {which}; --json has them all", "dim")] if left_out > 0 else []
+    return [table, *more] if table.row_count else []
 
 
 def render_obstacle(one: Obstacle, length: int) -> list[RenderableType]:

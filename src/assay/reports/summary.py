@@ -1,5 +1,6 @@
 """What is said of a session in few words, and of a whole report, the same in every format."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -17,7 +18,7 @@ from assay.reports.format import (
 )
 from assay.reports.rework import list_rework_notes
 from assay.scores.audit import LEAST, AuditTally, is_answered
-from assay.scores.breakdown import Slice, Window, name_intent
+from assay.scores.breakdown import Slice, Trend, Window, name_intent
 from assay.scores.card import find_figure, load_measurement, measure_own
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
@@ -354,15 +355,64 @@ def describe_change(one: Window) -> tuple[str, str]:
     if one.direction is None:
         return "no difference shown", "dim"
     sign, style = {"up": ("↑ better", "green"), "down": ("↓ worse", "red")}[one.direction]
-    chance = f"p = {one.p_value:.3f}" if one.p_value is not None and one.p_value >= 0.001 else "p < 0.001"
-    return f"{sign} ({chance})", style
+    return f"{sign} ({format_chance(one.p_value or 0.0)})", style
 
 
 def name_slices(found: Sequence[Slice], by: str) -> dict[str, str]:
     """What the slices are called."""
     if by == "project":
         return shorten_paths(one.name for one in found)
+    if by == "model":
+        return name_models(one.name for one in found)
     return {one.name: format_name(one.name) if by == "intent" else one.name for one in found}
+
+
+EDITION = re.compile(r"-(?:20\d{6}|20\d\d-\d\d-\d\d)$")
+MAKER = "claude-"
+
+
+def name_models(rows: Iterable[str]) -> dict[str, str]:
+    """What models are called: without the day of their edition where no other would be called so, several in short."""
+    known = {row: row.split(", ") for row in rows}
+    plain = Counter(EDITION.sub("", one) for one in {one for some in known.values() for one in some})
+    short = {one: bare if plain[bare := EDITION.sub("", one)] == 1 else one for some in known.values() for one in some}
+    return {
+        row: short[row] if len(some) == 1 else " + ".join(short[one].removeprefix(MAKER) for one in some)
+        for row, some in known.items()
+    }
+
+
+def describe_slice(one: Slice) -> tuple[str, str]:
+    """How a slice differs from all others, and in which colour; nothing where no difference is shown."""
+    if one.direction is None or one.p_corrected is None:
+        return "", ""
+    sign, style = {"up": ("↑", "green"), "down": ("↓", "red")}[one.direction]
+    return f"{sign} {format_chance(one.p_corrected)}", style
+
+
+def describe_tests(found: Sequence[Slice]) -> str:
+    """What was tested, in half a line."""
+    tests = sum(one.p_value is not None for one in found)
+    shown = sum(one.direction is not None for one in found)
+    if not tests:
+        return "too few sessions to test a slice against the rest"
+    told = "no difference shown" if not shown else f"{shown} shown to differ (↑ above, ↓ below)"
+    return f"each against the rest, corrected for {format_count(tests, 'test')}: {told}"
+
+
+def describe_trend(found: Trend, period: str) -> str:
+    """Whether the score moves from period to period."""
+    if found.p_value is None:
+        return f"trend: {format_count(found.periods, period)} with counted sessions, too few to tell"
+    if found.direction is None:
+        return f"trend: none shown over {format_count(found.periods, period)} ({format_chance(found.p_value)})"
+    sign = {"up": "↑ rising", "down": "↓ falling"}[found.direction]
+    return f"trend: {sign} over {format_count(found.periods, period)} ({format_chance(found.p_value)})"
+
+
+def format_chance(p_value: float) -> str:
+    """A p value."""
+    return f"p = {p_value:.3f}" if p_value >= 0.001 else "p < 0.001"
 
 
 # --- what to know -----------------------------------------------------------------------------

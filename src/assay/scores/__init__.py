@@ -5,7 +5,8 @@
 - `prediction`: where the truth lies without one; `audit`: who is drawn, how far that is, and both of these for them;
 - `card`: how good a judge is, measured on other people's sessions and by the person's own audit;
 - `measures`: what stands beside it: pace, time, prompts, tokens and money;
-- `breakdown`: the same score by slice (project, model, intent …) and by window (the last 7 and 30 days);
+- `difference`: whether two shares differ, and what remains of that where many are tested;
+- `breakdown`: the same score by slice (project, model, intent, week …) and by window (the last 7 and 30 days);
 - `reasons`: why sessions did not crush, and what would have made them;
 - `survival`: how long lines stay;
 - `report`: all of it in one value;

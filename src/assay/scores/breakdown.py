@@ -1,25 +1,34 @@
-"""The score of fewer sessions: by project, branch, model, agent, intent, language or tenant, and by the last days."""
+"""The score of fewer sessions: by project, branch, model, agent …, by day, week or month, and of the last days."""
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from math import erfc, sqrt
 from typing import Literal, get_args
 
-from assay.scores.prism import Score, score_sessions, select_counted
+from msgspec.structs import replace
+
+from assay.scores.difference import (
+    Direction,
+    are_enough,
+    compare_proportions,
+    correct_p_values,
+    have_one_judge,
+    measure_trend,
+    pick_direction,
+)
+from assay.scores.prism import Score, score_sessions
 from assay.types import Row, Session
 
-By = Literal["project", "branch", "model", "agent", "intent", "language", "tenant"]
+Period = Literal["day", "week", "month"]
+By = Literal["project", "branch", "model", "agent", "intent", "language", "tenant", "day", "week", "month"]
 WAYS: tuple[By, ...] = get_args(By)
+PERIODS: tuple[Period, ...] = get_args(Period)
 NOTHING = "(none)"
 INSIDE = re.compile(r"/\.(?:worktrees|claude/worktrees)/.*$")
 ELSEWHERE = re.compile(r"^.*/\.(?:codex|cursor|conductor)/worktrees/[^/]+/(?=[^/]+$)")
 """Where agents put copies of a repository for one task each: in it, or in their own folder under its name."""
 WINDOW_DAYS = (7, 30)
-ALPHA = 0.05
-FEWEST_COUNTED = 5
-"""Counted sessions that each side needs before an arrow is drawn."""
 FIRST_YEAR = 1970
 CLEAR_INTENT = 0.8
 """From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
@@ -39,7 +48,7 @@ def is_intent_unclear(session: Session) -> bool:
     return session.intent_chance is not None and session.intent_chance < CLEAR_INTENT
 
 
-NAMES: dict[By, Callable[[Session], str | None]] = {
+NAMES: dict[str, Callable[[Session], str | None]] = {
     "project": lambda one: find_repository(one.project),
     "branch": lambda one: one.branch,
     # What several models did together is nobody's alone.
@@ -52,19 +61,100 @@ NAMES: dict[By, Callable[[Session], str | None]] = {
 
 
 class Slice(Row, frozen=True):
-    """The score of the sessions that share a name."""
+    """The score of the sessions that share a name, and whether it differs from that of all others."""
 
     name: str
     score: Score
+    p_value: float | None = None
+    """Of Fisher's exact test against the rest, two-sided; `None` where either side counts too few."""
+    p_corrected: float | None = None
+    """The same, corrected for how many slices were tested (Holm)."""
+    direction: Direction | None = None
+    """Above or below the rest, where the corrected test and one judge support it."""
 
 
-def build_slices(sessions: Iterable[Session], by: By) -> list[Slice]:
-    """One slice per name, those with the most counted sessions first."""
+class Trend(Row, frozen=True):
+    """Whether the score rises or falls from period to period."""
+
+    periods: int
+    """Periods with counted sessions."""
+    p_value: float | None
+    """Of a two-sided Cochran-Armitage test; `None` where too little counts."""
+    direction: Direction | None
+    """`None` unless the test and one judge support it."""
+
+
+def build_slices(sessions: Iterable[Session], by: By, zone: tzinfo = UTC) -> list[Slice]:
+    """One slice per name: those with the most counted sessions first, periods in order of time."""
     groups: defaultdict[str, list[Session]] = defaultdict(list)
     for one in sessions:
-        groups[NAMES[by](one) or NOTHING].append(one)
+        groups[name_slice(one, by, zone)].append(one)
     found = [Slice(name=name, score=score_sessions(group)) for name, group in groups.items()]
-    return sorted(found, key=lambda one: (-one.score.counted, one.name))
+    tested = compare_with_rest(found, is_one_judge=have_one_judge([one for some in groups.values() for one in some]))
+    if by in PERIODS:
+        return sorted(tested, key=lambda one: (one.name == NOTHING, one.name))
+    return sorted(tested, key=lambda one: (-one.score.counted, one.name))
+
+
+def name_slice(session: Session, by: str, zone: tzinfo) -> str:
+    """The slice that a session stands in."""
+    if by not in PERIODS:
+        return NAMES[by](session) or NOTHING
+    day = find_day(session, zone)
+    return name_period(day, by) if day else NOTHING
+
+
+def name_period(day: date, period: str) -> str:
+    """What the period of a day is called: a month, the Monday of a week, or the day."""
+    if period == "month":
+        return f"{day:%Y-%m}"
+    return (day - timedelta(days=day.weekday()) if period == "week" else day).isoformat()
+
+
+def place_period(name: str, period: str) -> int:
+    """The number of a period, counted without gaps."""
+    day = date.fromisoformat(f"{name}-01" if period == "month" else name)
+    if period == "month":
+        return day.year * 12 + day.month
+    return day.toordinal() // (7 if period == "week" else 1)
+
+
+def compare_with_rest(found: Sequence[Slice], *, is_one_judge: bool) -> list[Slice]:
+    """The slices, each compared with all others together."""
+    crushed, counted = sum(one.score.crushed for one in found), sum(one.score.counted for one in found)
+    rests = {
+        one.name: replace(one.score, crushed=crushed - one.score.crushed, counted=counted - one.score.counted)
+        for one in found
+    }
+    p_values = {
+        one.name: p_value
+        for one in found
+        if are_enough(one.score, rests[one.name])
+        and (p_value := compare_proportions(one.score, rests[one.name])) is not None
+    }
+    corrected = correct_p_values(p_values)
+    return [
+        replace(
+            one,
+            p_value=p_values[one.name],
+            p_corrected=corrected[one.name],
+            direction=pick_direction(one.score, rests[one.name], corrected[one.name]) if is_one_judge else None,
+        )
+        if one.name in p_values
+        else one
+        for one in found
+    ]
+
+
+def build_trend(found: Iterable[Slice], period: Period, *, is_one_judge: bool = True) -> Trend:
+    """The trend of slices by a period."""
+    known = [(float(place_period(one.name, period)), one.score) for one in found if one.name != NOTHING]
+    p_value, direction = measure_trend(known)
+    return Trend(
+        periods=sum(score.counted > 0 for _, score in known),
+        p_value=p_value,
+        direction=direction if is_one_judge else None,
+    )
 
 
 class Window(Row, frozen=True):
@@ -76,8 +166,8 @@ class Window(Row, frozen=True):
     score: Score
     before: Score
     p_value: float | None
-    """Of a two-sided two-proportion test; `None` where either side is empty."""
-    direction: Literal["up", "down"] | None
+    """Of Fisher's exact test, two-sided; `None` where either side is empty."""
+    direction: Direction | None
     """`None` unless the test, the numbers on both sides and one judge support an arrow."""
     is_one_judge: bool
     """All that counts on both sides was judged by the same versions; else the two are not comparable."""
@@ -97,7 +187,7 @@ def build_window(dated: Sequence[tuple[date, Session]], ended: date, days: int) 
     inside = [one for day, one in dated if began <= day <= ended]
     earlier = [one for day, one in dated if before <= day < began]
     now, then = score_sessions(inside), score_sessions(earlier)
-    judges = {tuple(sorted(one.judge_versions.items())) for one in select_counted([*inside, *earlier])}
+    is_one_judge = have_one_judge([*inside, *earlier])
     p_value = compare_proportions(now, then)
     return Window(
         days=days,
@@ -106,27 +196,9 @@ def build_window(dated: Sequence[tuple[date, Session]], ended: date, days: int) 
         score=now,
         before=then,
         p_value=p_value,
-        direction=pick_direction(now, then, p_value) if len(judges) == 1 else None,
-        is_one_judge=len(judges) <= 1,
+        direction=pick_direction(now, then, p_value) if is_one_judge else None,
+        is_one_judge=is_one_judge,
     )
-
-
-def compare_proportions(now: Score, then: Score) -> float | None:
-    """How often so large a difference would come by chance were both shares the same (pooled, two-sided)."""
-    if not now.counted or not then.counted:
-        return None
-    pooled = (now.crushed + then.crushed) / (now.counted + then.counted)
-    error = sqrt(pooled * (1 - pooled) * (1 / now.counted + 1 / then.counted))
-    if not error:
-        return 1.0
-    return erfc(abs(now.crushed / now.counted - then.crushed / then.counted) / error / sqrt(2))
-
-
-def pick_direction(now: Score, then: Score, p_value: float | None) -> Literal["up", "down"] | None:
-    """Where the arrow points, if there is to be one."""
-    if p_value is None or p_value >= ALPHA or min(now.counted, then.counted) < FEWEST_COUNTED:
-        return None
-    return "up" if now.crushed * then.counted > then.crushed * now.counted else "down"
 
 
 def find_day(session: Session, zone: tzinfo) -> date | None:

@@ -7,7 +7,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from assay.scores.audit import AuditTally, correct_score, predict_score, tally_audit
-from assay.scores.breakdown import WAYS, Slice, Window, build_slices, build_windows
+from assay.scores.breakdown import PERIODS, WAYS, Slice, Trend, Window, build_slices, build_trend, build_windows
+from assay.scores.difference import have_one_judge
 from assay.scores.measures import Measures, measure_sessions
 from assay.scores.prism import (
     Score,
@@ -99,6 +100,8 @@ class Report(Document, frozen=True, kw_only=True, tag="report"):
     """How far the person's audit of these sessions is; `None` where there is none."""
     measures: Measures
     slices: dict[str, list[Slice]]
+    trends: dict[str, Trend]
+    """By day, week and month: whether the score rises or falls."""
     windows: list[Window]
     obstacles: list[Obstacle]
     """The commonest reasons for not crushing."""
@@ -127,6 +130,8 @@ def build_report(  # noqa: PLR0913  each by name, all of one report
     predicted = predict_score(sessions) if judge.floors == "measured" else None
     found = replace(score_sessions(sessions), corrected=correct_score(sessions, audit), predicted=predicted)
     grade, no_grade = grade_report(found)
+    slices = {str(by): build_slices(sessions, by, zone) for by in WAYS}
+    is_one_judge = have_one_judge(sessions)
     return Report(
         score=found,
         waterfall=build_waterfall(sessions, streams),
@@ -139,7 +144,8 @@ def build_report(  # noqa: PLR0913  each by name, all of one report
         no_grade=no_grade,
         audit=audit,
         measures=measure_sessions(sessions, zone),
-        slices={by: build_slices(sessions, by) for by in WAYS},
+        slices=slices,
+        trends={by: build_trend(slices[by], by, is_one_judge=is_one_judge) for by in PERIODS},
         windows=build_windows(sessions, zone),
         obstacles=list_obstacles(sessions),
         survival=followed.survival,
