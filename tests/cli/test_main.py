@@ -74,6 +74,17 @@ def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     assert not [option for option in options if option not in ran.out]
 
 
+@each_row("name", [(), *sorted(NAMES), ("eval",)], ids=" ".join)
+def test_h_is_help_everywhere(name: tuple[str, ...]):
+    assert run(*name, "-h") == run(*name, "--help")
+
+
+def test_help_lists_commands_in_the_order_in_which_people_need_them():
+    out = run("--help").out
+    assert sorted(program.COMMANDS, key=lambda name: out.index(f"│ {name} ")) == [*program.COMMANDS]
+    assert [*program.COMMANDS][:3] == ["demo", "score", "sessions"]
+
+
 @each_row("name", sorted(COMMANDS))
 def test_help_of_a_command_has_an_example(name: str):
     assert f"Example: `assay {name}" in run(name, "--help").out

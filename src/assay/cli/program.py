@@ -13,27 +13,44 @@ from typer.core import TyperGroup
 from assay import __version__
 from assay.errors import AssayError, RunStopped
 
+COMPLETING = "_ASSAY_COMPLETE"
+"""Set by a shell that asks how a command line goes on."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
-COMMANDS = {
-    "score": "Score your sessions: how many landed, why the others did not, and what to do about it.",
-    "sessions": "List sessions: when, where, what for, and whether they crushed.",
-    "show": "Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn.",
-    "streams": "List conversations with what can be established about them without asking any model.",
-    "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
-    "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
-    "doctor": "Tell what was found and where, what was skipped and why, and which transcripts will soon be deleted.",
-    "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
-    "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",
-    "audit": "Look at sessions drawn at random and say which landed: the score is corrected by your word.",
-    "judges": "Show how good each judge is: measured on other people's labelled sessions, and by your own audit.",
-    "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
-    "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
-    "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
-    "eval": "Is the new configuration better, and may it go in? Tasks run with two configurations become a verdict. "
-    "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
+PANELS = {
+    "Do your sessions land?": {
+        "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
+        "score": "Score your sessions: how many landed, why the others did not, and what to do about it.",
+        "sessions": "List sessions: when, where, what for, and whether they crushed.",
+        "show": "Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn.",
+        "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
+        "streams": "List conversations with what can be established about them without asking any model.",
+    },
+    "Your word": {
+        "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",
+        "audit": "Look at sessions drawn at random and say which landed: the score is corrected by your word.",
+    },
+    "Is a new configuration better?": {
+        "eval": "Is the new configuration better, and may it go in? "
+        "Tasks run with two configurations become a verdict. "
+        "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
+    },
+    "Other places": {
+        "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
+        "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
+    },
+    "Settings and trust": {
+        "doctor": "Tell what was found and where, what was skipped and why, "
+        "and which transcripts will soon be deleted.",
+        "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
+        "judges": "Show how good each judge is: measured on other people's labelled sessions, and by your own audit.",
+        "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
+        "completion": "Have the Tab key finish commands and options: print the script of a shell, or install it.",
+    },
 }
-"""A file of this room each, and what `assay --help` says of it: to list the commands, none of them is imported."""
+"""What `assay --help` lists, in the order in which people need it: to list the commands, none of them is imported."""
+COMMANDS = {name: says for panel in PANELS.values() for name, says in panel.items()}
+"""A file of this room each, and what it says of itself."""
 
 
 class Commands(TyperGroup):
@@ -47,7 +64,8 @@ class Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         listed = typer.Typer(rich_markup_mode="rich")
-        listed.command(cmd_name, help=COMMANDS[cmd_name])(lambda: None)
+        panel = next(name for name, inside in PANELS.items() if cmd_name in inside)
+        listed.command(cmd_name, help=COMMANDS[cmd_name], rich_help_panel=panel)(lambda: None)
         return typer.main.get_command(listed)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -72,7 +90,8 @@ app = typer.Typer(
     cls=Commands,
     help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine, "
     "unless you choose a judge that asks a model: `assay egress` shows what that would be sent.",
-    epilog="Start with `assay demo`, then `assay score`. Every command takes --help.",
+    epilog="Start with `assay demo`, then `assay score`. Every command takes -h.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -92,6 +111,8 @@ def print_version(version: Version = False) -> None:
 def run() -> None:
     """Run a command; errors of the person's get a line, bugs of ours a traceback."""
     sys.excepthook = report_crash
+    if COMPLETING in os.environ:
+        import_module("typer.completion").completion_init()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?
