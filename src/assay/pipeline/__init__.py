@@ -9,7 +9,7 @@
 - `models`: a model's answers, from the store or anew; `cost`: what they cost
 - `verdicts`: a person's word on how sessions ended, put on them
 - `scoring_run`: one scoring of a store, step by step
-- `rework`: what became of lines; `repositories`: where
+- `rework`: what became of lines; `repositories`: where; `projects`: which folders are one project
 
 And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
 `audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in),

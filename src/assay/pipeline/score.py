@@ -95,6 +95,7 @@ def score_run(
     linked = run.link_all()  # link
     chosen = [one for one in linked if run.selection.takes(one)]
     sessions, outcome = run.follow_sessions(chosen, linked)  # follow
+    sessions = run.name_projects(sessions, chosen)
     found = build_report(  # count
         sessions,
         privacy.redact_entries(build_ledger(chosen), sessions, run.terms.privacy),

@@ -32,6 +32,7 @@ from assay.pipeline.judge_stream import (
 from assay.pipeline.judgement import SessionJudgement, hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
+from assay.pipeline.projects import name_projects, tally_folders
 from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
 from assay.pipeline.verdicts import mark_session, place_verdicts
 from assay.scores.card import load_measurement
@@ -40,6 +41,7 @@ from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.links import LinkedSession, link_segments
 from assay.sessions.progress import find_open_sessions
+from assay.sessions.redaction import Redactor
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
 from assay.types import EvidenceKind, Failure, PersonCorrection, Segment, Session
 
@@ -229,6 +231,19 @@ class ScoringRun:
         ]
         outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of)
         return [privacy.redact_session(add_rework(one, outcome), self.terms.privacy) for one in sessions], outcome
+
+    def name_projects(self, sessions: Sequence[Session], chosen: Sequence[LinkedSession]) -> list[Session]:
+        """Sessions as they are told, each with the folder that stands for its project, given all folders there are."""
+        folders = {name_session(one): one.segments[0].project for one in chosen}
+        names = name_projects(tally_folders((one.segment.project, one.branch) for one in self.segments.values()))
+        rules = self.terms.privacy
+        text = Redactor(rules.options).text
+        return [
+            one  # an opt-out is told by its own folder alone
+            if privacy.is_withheld(one.tenant, one.ended_at, rules)
+            else replace(one, repository=text(names[folders[one.agent, one.id]]))
+            for one in sessions
+        ]
 
     def judge_joined(self, wanted: Sequence[LinkedSession]) -> dict[StreamName, JoinedSession]:
         """Sessions of several segments, judged as one where they are not yet."""

@@ -12,6 +12,7 @@ from assay.reports.format import (
     UNKNOWN,
     format_count,
     format_dollars,
+    format_end,
     format_line,
     format_list,
     sanitize_text,
@@ -68,7 +69,7 @@ def render_requests(requests: Sequence[EgressQuestion], width: int) -> Table:
         jobs = ", ".join(dict.fromkeys(one.job for one in some))
         shown.add_row(
             Text(format_line(about[:12], 12), "cyan"),
-            Text(format_line(named[some[0].project], max(12, width // 5))),
+            Text(format_end(named[some[0].project], max(12, width // 5))),
             Text(jobs),
             Text(f"{sum(one.tokens for one in some):,}"),
             Text(

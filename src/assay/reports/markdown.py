@@ -25,7 +25,7 @@ from assay.reports.summary import (
     list_steps,
     name_slices,
 )
-from assay.scores.breakdown import Slice
+from assay.scores.breakdown import Slice, name_project
 from assay.scores.reasons import advise_session
 from assay.scores.report import Report
 from assay.types import Session
@@ -135,12 +135,12 @@ def write_obstacles(found: Report, length: int) -> list[str]:
 
 def write_sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[str]:
     head = ["began", "session", "project", "intent", "turns", "grade", "crushed", "what it was about", "what helps"]
-    named = shorten_paths(one.project for one in found)
+    named = shorten_paths(map(name_project, found))
     body = [
         [
             escape_markdown(format_time(one.started_at, zone)),
             escape_markdown(one.id[:length]),
-            escape_markdown(named[one.project]),
+            escape_markdown(named[name_project(one)]),
             format_intent(one),
             str(one.facts.get("turns", UNKNOWN)),
             escape_markdown(one.grade or UNKNOWN),

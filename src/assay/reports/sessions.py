@@ -9,6 +9,7 @@ from rich.text import Text
 from assay.reports.format import (
     MARKS,
     UNKNOWN,
+    format_end,
     format_line,
     format_name,
     format_time,
@@ -17,6 +18,7 @@ from assay.reports.format import (
     shorten_paths,
 )
 from assay.reports.summary import explain_outcome, format_intent
+from assay.scores.breakdown import name_project
 from assay.types import LedgerLine, Session, SessionMark
 
 WIDE, WIDER = 100, 120
@@ -33,7 +35,7 @@ def measure_session_ids(sessions: Iterable[Session]) -> int:
 
 def render_sessions(listed: Sequence[Session], zone: tzinfo, width: int, length: int = 0) -> Table:
     """A table of sessions, ids cut to a length; a narrow terminal gets fewer columns."""
-    named = shorten_paths(one.project for one in listed)
+    named = shorten_paths(map(name_project, listed))
     shown = [name for name, least in COLUMNS.items() if width >= least]
     if width < WIDER and len(named) < 2:
         shown = [name for name in shown if name != "project"]
@@ -49,7 +51,7 @@ def render_sessions(listed: Sequence[Session], zone: tzinfo, width: int, length:
         cells = {
             "began": Text(drop_year(when) if is_one_year else when),
             "session": Text(sanitize_text(one.id[:length]), "cyan"),
-            "project": Text(format_line(named[one.project], 18)),
+            "project": Text(format_end(named[name_project(one)], 18)),
             "intent": Text(format_intent(one)),
             "turns": Text(str(one.facts.get("turns", UNKNOWN))),
             "grade": Text(format_line(one.grade or UNKNOWN, 5)),

@@ -25,8 +25,8 @@ By = Literal["project", "branch", "model", "agent", "intent", "language", "tenan
 WAYS: tuple[By, ...] = get_args(By)
 PERIODS: tuple[Period, ...] = get_args(Period)
 NOTHING = "(none)"
-INSIDE = re.compile(r"/\.(?:worktrees|claude/worktrees)/.*$")
-ELSEWHERE = re.compile(r"^.*/\.(?:codex|cursor|conductor)/worktrees/[^/]+/(?=[^/]+$)")
+INSIDE = re.compile(r"[\\/]\.(?:worktrees|claude[\\/]worktrees)[\\/].*$")
+ELSEWHERE = re.compile(r"^.*[\\/]\.(?:codex|cursor|conductor)[\\/]worktrees[\\/][^\\/]+[\\/](?=[^\\/]+$)")
 """Where agents put copies of a repository for one task each: in it, or in their own folder under its name."""
 WINDOW_DAYS = (7, 30)
 FIRST_YEAR = 1970
@@ -34,9 +34,14 @@ CLEAR_INTENT = 0.8
 """From this chance on an intent is named (right in four of five); below (right in half) what it comes down to is."""
 
 
-def find_repository(project: str) -> str:
-    """The project of which a folder is a working copy, else the folder."""
-    return ELSEWHERE.sub("", INSIDE.sub("", project))
+def find_working_copy(folder: str) -> str:
+    """The folder of which an agent made a working copy, as far as the path tells; else the folder itself."""
+    return ELSEWHERE.sub("", INSIDE.sub("", folder))
+
+
+def name_project(session: Session) -> str:
+    """The folder that stands for a session's project."""
+    return session.repository or find_working_copy(session.project)
 
 
 def name_intent(session: Session) -> str | None:
@@ -49,7 +54,7 @@ def is_intent_unclear(session: Session) -> bool:
 
 
 NAMES: dict[str, Callable[[Session], str | None]] = {
-    "project": lambda one: find_repository(one.project),
+    "project": name_project,
     "branch": lambda one: one.branch,
     # What several models did together is nobody's alone.
     "model": lambda one: ", ".join(sorted(set(one.models))),

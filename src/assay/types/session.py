@@ -279,6 +279,8 @@ class Session(Row, frozen=True):
     """What the intent comes down to; surer than the intent."""
     second_intent: Intent | None = None
     intent_chance: float | None = None
+    repository: str | None = None
+    """The folder that stands for its project: one for all clones, work trees, subfolders and spellings."""
 
 
 class PersonCorrection(Value, frozen=True):
