@@ -249,12 +249,12 @@ def test_without_git_nothing_is_known(
 def test_what_is_known_is_not_read_again(folder: Path, repository: Repository, store: Store):
     for n in range(3):
         worked(folder, repository, f"s{n}", n, {f"f{n}.py": code(12, seed=n)})
-    repository.commit(30)
-    first, second = score(store, folder, 40), score(store, folder, 40)
+    repository.commit(40)
+    first, second = score(store, folder, 50), score(store, folder, 50)
     assert (first.histories, second.histories) == (1, 0)
     assert msgspec.json.encode(first.report) == msgspec.json.encode(second.report)
-    repository.commit(41)
-    assert score(store, folder, 42).histories == 0
+    repository.commit(51)
+    assert score(store, folder, 52).histories == 0
 
 
 def test_what_may_still_turn_is_read_when_the_repository_or_the_day_changes(

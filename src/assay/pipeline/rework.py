@@ -114,7 +114,7 @@ def parse_seconds(at: str) -> float:
     return found.timestamp() if found else 0.0
 
 
-VERSION = 1
+VERSION = 2
 """Raised when lines are followed in another way: all is then looked at again."""
 
 FOLLOWED = msgspec.msgpack.Decoder(FollowResult).decode
@@ -179,7 +179,8 @@ class ReworkFollower:
         self.wanted = wanted
         self.rules = rules
         self.as_of = as_of
-        self.patience = PATIENCE + rules.days * DAY
+        self.line_rules = ReworkRules(days=rules.days, min_lines=rules.min_lines, share=rules.share)
+        self.patience = PATIENCE + self.line_rules.curve_days * DAY
         """How long after a session commits can matter to it."""
         self.fates = store.rework.load_fates(one.name for one in wanted)
         self.found: dict[StreamName, FollowResult] = {}
@@ -247,7 +248,8 @@ class ReworkFollower:
     ) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
-        soon, at_last = last + SOON + self.rules.days * DAY, min(self.as_of.timestamp(), last + self.patience)
+        soon = last + SOON + self.line_rules.curve_days * DAY
+        at_last = min(self.as_of.timestamp(), last + self.patience)
         if soon >= at_last:
             return self.read_history(here, some, at_last)
         found = self.read_history(here, some, soon)
@@ -264,10 +266,13 @@ class ReworkFollower:
         paths = sorted({written.path for one in some for written in here.targets[one.name].written})
         ids = {one.id for one in followed}
         others = [build_bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
-        rules = ReworkRules(days=self.rules.days, min_lines=self.rules.min_lines, share=self.rules.share)
         self.histories += 1
         found = follow_lines(
-            [*followed, *others], here.place.repo.read_changes(since, until, paths), here.place.repo, rules, now
+            [*followed, *others],
+            here.place.repo.read_changes(since, until, paths),
+            here.place.repo,
+            self.line_rules,
+            now,
         )
         return {one.name: add_doubt(found[one.work.id], here.place) for one in some}
 

@@ -12,6 +12,8 @@ from assay.types import FileLines, ReworkResult
 from assay.types.lines import hash_text_lines
 
 DAY = 86_400.0
+CURVE_DAYS = 30.0
+"""The last day of the survival curve."""
 
 Age = tuple[float, bool, int]
 """Days for which so many lines were followed, and whether they were removed then; else they may live on."""
@@ -84,6 +86,11 @@ class ReworkRules(Struct, frozen=True, kw_only=True):
     @property
     def window(self) -> float:
         return self.days * DAY
+
+    @property
+    def curve_days(self) -> float:
+        """For how long lines are followed for the survival curve."""
+        return max(self.days, CURVE_DAYS)
 
 
 class BranchTrees(Protocol):

@@ -55,13 +55,14 @@ class CommitLanding:
     def is_own(self, owner: LineOwner) -> bool:
         """Whether a session made the commit: it is said so, or it brings no fewer of its lines than it takes.
 
-        A commit in the session's time by who made its other commits, and which is nobody else's, is its own too.
+        A commit in the session's time by who made its other commits, and which nobody else claims, is its own too:
+        whose lines it brings besides must not decide that, or the result would hang on who is followed together.
         """
         if owner.target.id in self.claimed:
             return True
         if self.lines[owner]:
             return self.lines[owner] >= self.taken.get(owner, 0) or self.is_near(owner)
-        return self.is_near(owner) and not self.claimed and not +self.lines
+        return self.is_near(owner) and not self.claimed
 
     def is_near(self, owner: LineOwner) -> bool:
         """Whether the commit was made in the session's time by who made its other commits."""

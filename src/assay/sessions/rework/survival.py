@@ -5,7 +5,8 @@ brings it lands it (`landing`), and from then on it is tracked (`tracking`): it 
 is moved to, or in a line that takes its place and is like it (`removals`, `similarity`). A line that a later commit of
 somebody else takes is lost, unless it comes back. When a session's window is over, the tree of the default branch has
 the last word, and its lines are forgotten: memory holds lines of sessions whose windows are open, and nothing of the
-history.
+history. The survival curve goes on for longer than the window: a second follower takes the same changes for it, so that
+what is looked at for the curve never turns a verdict.
 """
 
 import heapq
@@ -14,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TypedDict
 
+from msgspec.structs import replace
+
 from assay.sessions.kinds_of_files import is_code_name
 from assay.sessions.rework.history import (
     DAY,
@@ -21,6 +24,7 @@ from assay.sessions.rework.history import (
     BranchTrees,
     CodeChange,
     FollowResult,
+    HashedHunk,
     LineTarget,
     ReworkRules,
     hash_hunks,
@@ -54,18 +58,25 @@ def follow_lines(
     rules: ReworkRules,
     as_of: float,
 ) -> dict[str, FollowResult]:
-    """What became of the lines of each target that is asked for, by its id.
+    """What became of the lines of each target that is asked for, by its id; their ages are those at the curve's end.
 
     `changes` come in order of arrival at the default branch, ancestors first, and begin `SLACK` before the earliest
     target that is asked for; what arrived after `as_of` is not looked at, and they are left when all is known. The
     order of targets doesn't matter, and neither do sessions and commits that share no file and no line with a session.
     """
     follower = LineFollower(targets, trees, rules, as_of)
+    longer = LineFollower(targets, trees, replace(rules, days=rules.curve_days), as_of)
     for change in changes:
-        if change.arrived > as_of or follower.is_done:
+        if change.arrived > as_of or longer.is_done:
             break
-        follower.take_change(change)
-    return follower.judge_rest()
+        blocks = hash_hunks(change)
+        for one in (follower, longer):
+            one.take_change(change, blocks)
+    aged = longer.judge_rest()
+    return {
+        name: replace(one, ages=aged[name].ages, final_at=aged[name].final_at)
+        for name, one in follower.judge_rest().items()
+    }
 
 
 class LineFollower:
@@ -82,7 +93,7 @@ class LineFollower:
         self.due: list[tuple[float, str]] = []
         """When to look at a session again; a later landing moves that on."""
 
-    def take_change(self, change: CodeChange) -> None:
+    def take_change(self, change: CodeChange, blocks: Sequence[HashedHunk]) -> None:
         """Take up what a commit did."""
         self.begin_sessions(change.latest + SLACK)
         while self.due and self.due[0][0] < change.arrived:
@@ -90,7 +101,6 @@ class LineFollower:
         for file in change.files:
             if file.old and file.new and file.old != file.new and file.old in self.files.by_path:
                 self.files.rename_file(file.old, file.new)
-        blocks = hash_hunks(change)
         removals = LineRemovals(self.files, blocks, change.id)
         landed = self.lander.land_lines(change, blocks, self.claims.find_sessions(change), removals.count_taken())
         for owner in landed.lines:
