@@ -200,6 +200,14 @@ CONCLUDED = [
     ("git revert HEAD | cat", 0, False, "error: could not revert 1a2b3c4... x", "failed"),
     ("pytest a; pytest b; ls", 0, False, "= 1 failed in 0.1s =\n= 2 passed in 0.1s =", "None passed"),
     ("pytest a; pytest b; ls", 0, False, "= 1 passed in 0.1s =\n= 2 passed in 0.1s =", "passed passed"),
+    # of alternatives the first failed if any did, and what passed is told once
+    ("pytest || python -m pytest || true", 0, False, "No module named x\n= 2 passed in 0.1s =", "None passed"),
+    ("pytest a || pytest b || true", 0, False, "= 1 failed in 0.1s =\n= 2 passed in 0.1s =", "failed passed"),
+    ("pytest a || pytest b || true", 0, False, "= 1 failed in 0.1s =", "failed None"),
+    ("pytest a || pytest b || pytest c || true", 0, False, "= 2 passed in 0.1s =", "None None passed"),
+    ("npm test || pytest || true", 0, False, "= 2 passed in 0.1s =", "None passed"),
+    ("pytest a || true", 0, False, "= 1 failed in 0.1s =", "failed"),
+    ("pytest x; pytest a || pytest b", 0, False, "= 1 passed in 0.1s =\n= 1 passed in 0.1s =", "passed passed passed"),
 ]
 
 

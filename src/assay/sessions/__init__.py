@@ -15,5 +15,5 @@
 Takes `assay.types` events; gives turns, streams, segments and sessions; imports clock, types, config and resources.
 """
 
-VERSION = 8
+VERSION = 9
 """Raised when turns are folded, or shell commands read, in another way: files are then read again."""

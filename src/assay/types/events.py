@@ -115,6 +115,8 @@ class Run(Value, frozen=True):
     """Where the command went before it wrote lines or removed files, as it says."""
     told_by: Literal["exit", "success", "output"] = "exit"
     """What decides its outcome: the exit code; the exit code only when it is 0; only the output."""
+    is_fallback: bool = False
+    """It stands behind `||`: it only ran if the one before it failed."""
     outcome: Outcome | None = None
 
 

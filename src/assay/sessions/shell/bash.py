@@ -13,7 +13,7 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from assay.sessions.shell.commands import SimpleCommand, ToldBy, chain_ranges, unquote_word, weaken_range
+from assay.sessions.shell.commands import SimpleCommand, ToldBy, chain_ranges, mark_fallback, unquote_word, weaken_range
 
 # Deeper and longer than anything written by hand; Python's own stack and patience are the limits behind them.
 MAX_DEPTH: Final = 80
@@ -277,7 +277,7 @@ class _BashWalk:
         if operator == "&&":
             chain_ranges(self.found, start, middle, end)
         elif not _is_giving_up(self.found[middle:end]):
-            weaken_range(self.found, start, end, "output")
+            mark_fallback(self.found, start, middle, end)
 
     def read_list(self, node: Node) -> int:
         """Read `a && b` or `a || b`, nested to the left."""

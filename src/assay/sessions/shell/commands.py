@@ -58,6 +58,8 @@ class SimpleCommand(Struct, gc=False):
     appends: bool = False
     """What it is redirected into keeps what it has."""
     told_by: ToldBy = "exit"
+    is_fallback: bool = False
+    """It stands behind `||`."""
     prints: int = -1
     """Index of the simple command whose exit status this one prints."""
 
@@ -71,6 +73,13 @@ def weaken_range(found: list[SimpleCommand], start: int, end: int, told_by: Told
     """Let the exit code tell no more than `told_by` of the commands in a range."""
     for simple in found[start:end]:
         simple.told_by = pick_weaker(simple.told_by, told_by)
+
+
+def mark_fallback(found: list[SimpleCommand], start: int, middle: int, end: int) -> None:
+    """Note that a range only ran if the one before it failed, so that the exit code speaks for neither."""
+    weaken_range(found, start, end, "output")
+    for simple in found[middle:end]:
+        simple.is_fallback = True
 
 
 def is_steady(simple: SimpleCommand) -> bool:

@@ -184,12 +184,27 @@ def _judge_by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | N
     seen = _read_marks(run, [other for other in runs if other.purpose and other is not run], output)
     # Of several runs of one kind only the last may claim the last word.
     is_last = not any(later.purpose == run.purpose for later in runs[at + 1 :])
+    if seen.outcome is not None and (alternatives := _find_alternatives(runs, at)):
+        return _judge_alternative(run, alternatives, seen)
     if seen.outcome is not None:
         return seen.outcome if is_last or not seen.is_mixed else None
     if not output.strip() and run.program in _SILENT:
         others = [other.program for other in runs if other is not run]
         return "passed" if all(program in _PASSES_ON for program in others) else None
     return None
+
+
+def _find_alternatives(runs: tuple[Run, ...], at: int) -> list[Run]:
+    """All runs of one kind of `A || B`, if the run at a place is one of several."""
+    same = [run for run in runs if run.purpose == runs[at].purpose]
+    return same if len(same) > 1 and all(run.is_fallback for run in same[1:]) else []
+
+
+def _judge_alternative(run: Run, all_of_them: Sequence[Run], seen: _MarkSummary) -> Outcome | None:
+    """How one of `A || B` went: A failed if anything did, since B ran for that; what passed is told once, of B."""
+    if run is all_of_them[0]:
+        return "failed" if seen.is_mixed or seen.outcome == "failed" else None
+    return "passed" if run is all_of_them[-1] and seen.outcome == "passed" else None
 
 
 def _clean_output(output: str) -> str:

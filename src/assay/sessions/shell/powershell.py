@@ -10,7 +10,7 @@ from msgspec import Struct
 from tree_sitter import Language, Node, Parser
 
 from assay.resources import load_table
-from assay.sessions.shell.commands import SimpleCommand, chain_ranges, is_option, weaken_range
+from assay.sessions.shell.commands import SimpleCommand, chain_ranges, is_option, mark_fallback, weaken_range
 from assay.sessions.shell.rules import NO_EFFECT, Effect, to_effect
 
 MAX_DEPTH: Final = 250
@@ -171,7 +171,7 @@ class _PowershellWalk:
             if operator == "&&":
                 chain_ranges(self.found, start, middle, len(self.found))
             elif operator == "||":
-                weaken_range(self.found, start, len(self.found), "output")
+                mark_fallback(self.found, start, middle, len(self.found))
 
     def read_flow_control(self, node: Node) -> None:
         """Read `exit $LASTEXITCODE` and the like, which hand a status on."""

@@ -130,6 +130,7 @@ def _expand_command(simple: SimpleCommand, dialect: Dialect, depth: int) -> Iter
         nested = _parse_text(inner)
         for each in nested:
             each.told_by = pick_weaker(each.told_by, simple.told_by)
+            each.is_fallback = each.is_fallback or simple.is_fallback
         if nested:
             nested[-1].writes.extend(simple.writes)
             yield from find_runs(nested, inner.dialect, depth + 1)
@@ -185,7 +186,9 @@ def _add_context(run: Run, simple: SimpleCommand) -> Run:
         and (new := hash_written_lines(run.program, simple))
     ):
         run = structs.replace(run, new=new, appends=is_appending(run.program, simple))
-    return run if simple.told_by == run.told_by else structs.replace(run, told_by=simple.told_by)
+    if (simple.told_by, simple.is_fallback) == (run.told_by, run.is_fallback):
+        return run
+    return structs.replace(run, told_by=simple.told_by, is_fallback=simple.is_fallback)
 
 
 def _judge_command(program: str, words: list[str], stdin: str, dialect: Dialect) -> Effect:
