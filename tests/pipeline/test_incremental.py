@@ -199,6 +199,22 @@ def test_a_file_that_was_rewritten_is_read_anew(tmp_path: Path, now: bytes) -> N
     assert again.state.bytes_read == len(now)
 
 
+@given(st.integers(0, 200_000), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_an_edit_anywhere_in_a_file_that_also_grew_is_seen(at: int, grows: bool) -> None:
+    words = [f"Add the {n}th till, with its own drawer and its own key" for n in range(300)]
+    text = jsonl(stamped(*map(user, words)))
+    more = jsonl(stamped(user("And one more"), start=5000)) if grows else b"\n"
+    with growing() as path:
+        path.write_bytes(text)
+        before = read_file(path)
+        place = at % len(text)
+        path.write_bytes(text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :] + more)
+        again = read_file(path, before)
+        assert again.state.bytes_read == len(text) + len(more)
+        assert told(again) == told(read_file(path))
+
+
 def test_a_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     path, other = tmp_path / "s1.jsonl", tmp_path / "other"
     path.write_bytes(SHORT)

@@ -6,6 +6,7 @@ another process, on another day, with the same result as reading the file from i
 
 import hashlib
 import os
+import zlib
 from functools import cache
 from io import FileIO
 from itertools import islice
@@ -79,13 +80,24 @@ def can_continue(file: FileIO, before: FileState, now: ReadPosition) -> bool:
 
 
 def hash_anchor(file: FileIO, offset: int) -> bytes:
-    """Hash of the file's first bytes and of those before an offset."""
+    """Hash of the file's first bytes and of those before an offset, and a checksum of all between them."""
     found = hashlib.blake2b(digest_size=16)
     file.seek(0)
     found.update(file.read(min(ANCHOR_HEAD, offset)))
+    checked = sum_bytes(file, offset)
     file.seek(max(0, offset - ANCHOR_TAIL))
     found.update(file.read(min(ANCHOR_TAIL, offset)))
-    return found.digest()
+    return found.digest() + checked.to_bytes(4, "big")
+
+
+def sum_bytes(file: FileIO, offset: int) -> int:
+    """The CRC of what stands between the head and an offset: at 4 GB/s, reading old bytes costs next to nothing."""
+    found, left = 0, max(0, offset - ANCHOR_HEAD)
+    block = memoryview(bytearray(min(left, 1 << 20)))
+    while left and (got := file.readinto(block[:left])):
+        found = zlib.crc32(block[:got], found)
+        left -= got
+    return found
 
 
 def find_source_name(head: bytes) -> str:
