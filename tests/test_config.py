@@ -354,7 +354,7 @@ def test_a_long_value_is_told_in_short(project: Path) -> None:
         ({"ASSAY_BOUNDARIES_MERGE_MINUTES": "ten"}, {}, f"ASSAY_BOUNDARIES_MERGE_MINUTES = 'ten': {MINUTES}"),
         ({"ASSAY_BOUNDARIES_MERGE_OVERLAP": "nan"}, {}, f"ASSAY_BOUNDARIES_MERGE_OVERLAP = 'nan': {SHARE}"),
         ({}, {"timezone": "Mars/Base"}, f"--timezone 'Mars/Base': {NO_ZONE}"),
-        ({}, {"boundaries_commit": "soft"}, f"--boundaries-commit 'soft': {MODE}"),
+        ({}, {"boundaries_commit": "soft"}, f"--commit 'soft': {MODE}"),
     ],
 )
 def test_a_bad_variable_or_flag_is_told_by_its_name(project: Path, env: Any, flags: Any, said: str) -> None:

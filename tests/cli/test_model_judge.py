@@ -58,7 +58,7 @@ def until(true: Callable[[], object]) -> None:
 
 def plain(report: dict[str, Any]) -> dict[str, Any]:
     """A report without what asking took this time, and where."""
-    return {**report, "judge": {**report["judge"], "spending": None, "where": None}}
+    return {**report, "judge": {**report["judge"], "spending": None, "where": None}, "what_if": None}
 
 
 @pytest.fixture(scope="module")
@@ -273,15 +273,26 @@ def test_a_service_that_does_not_answer_is_said_and_asked_again_another_time(tmp
 # --- afterwards ---------------------------------------------------------------------------------
 
 
-def test_show_and_sessions_ask_nobody_and_say_what_the_report_said(tmp_path: Path):
+def test_show_and_sessions_with_the_same_options_ask_nobody_and_say_what_the_report_said(tmp_path: Path):
     talks(tmp_path / "in", 2)
     with ModelServer(agreeable) as service:
         report = score(tmp_path, service, "--yes", "--votes", 3).json
         assert jobs(service.calls)["session"] == 6
         before = len(service.requests)
-        listed = run("sessions", tmp_path / "in", "--store", tmp_path / "s.db", "--json").json["sessions"]
+        same = [
+            "--judge",
+            "anthropic",
+            "--model-url",
+            service.url,
+            "--votes",
+            3,
+            "--store",
+            tmp_path / "s.db",
+            "--json",
+        ]
+        listed = run("sessions", tmp_path / "in", *same).json["sessions"]
         first = report["sessions"][0]
-        shown = run("show", first["id"], "--store", tmp_path / "s.db", "--json").json
+        shown = run("show", first["id"], *same).json
         assert len(service.requests) == before
     assert listed == report["sessions"]
     assert {name: shown["session"][name] for name in ("judge", "title", "confidence", "reasons")} == {
@@ -295,6 +306,7 @@ def test_what_was_judged_is_shown_without_a_key_and_without_a_way_to_the_service
     with ModelServer(agreeable) as service:
         there = {"ANTHROPIC_BASE_URL": service.url}
         report = run("score", tmp_path / "in", "--judge", "anthropic", "--yes", *store, env=there).json
+    store += ["--judge", "anthropic"]
     ran = run("sessions", tmp_path / "in", *store)
     assert (ran.json["sessions"], ran.err) == (report["sessions"], "")
     assert run("show", report["sessions"][0]["id"], *store).json["session"]["judge"] == "anthropic"
@@ -308,7 +320,7 @@ def test_an_endpoint_that_named_its_model_itself_is_not_asked_for_it_again(tmp_p
         report = run("score", tmp_path / "in", *given, *store).json
         assert report["judge"]["model"] == "stand-in-1"
         before = len(service.requests)
-        listed = run("sessions", tmp_path / "in", *store).json["sessions"]
+        listed = run("sessions", tmp_path / "in", *given[:-1], *store).json["sessions"]
         assert len(service.requests) == before
     assert listed == report["sessions"]
 

@@ -50,7 +50,7 @@ def test_the_json_has_all_that_machines_read(folder: Path):
     assert list(found) == [
         "kind", "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "small", "grade",
         "no_grade", "audit", "measures", "slices", "trends", "windows", "obstacles", "survival", "lost", "sessions",
-        "ledger",
+        "ledger", "what_if",
     ]  # fmt: skip
     assert found["waterfall"]["streams"] == 5
     assert {entry["session"] for entry in found["ledger"]} >= {one["id"] for one in found["sessions"]}

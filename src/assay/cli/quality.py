@@ -16,6 +16,7 @@ from assay.cli.options import (
     Again,
     AsJson,
     Batch,
+    Commit,
     Jobs,
     Judge,
     MaxCost,
@@ -24,6 +25,7 @@ from assay.cli.options import (
     Project,
     Since,
     StorePath,
+    Timezone,
     Until,
     Yes,
     options,
@@ -91,6 +93,8 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
     judge: Judge = None
     model: ModelName = None
     model_url: ModelUrl = None
+    commit: Commit = None
+    timezone: Timezone = None
     max_cost: MaxCost = None
     batch: Batch = False
     again: Again = False

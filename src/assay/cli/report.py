@@ -8,21 +8,23 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.cli.consent import Consent, open_allowed_models
 from assay.cli.progress import ProgressBar, open_transcripts
-from assay.cli.settings import save_last_report
+from assay.cli.settings import list_what_ifs, load_settings, save_last_report
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
+from assay.pipeline.judgement import is_judge
 from assay.pipeline.models import ModelAccess
 from assay.pipeline.pool import ignore_progress
 from assay.pipeline.score import Transcripts, open_run, score_run
 from assay.pipeline.scoring_run import Selection
 from assay.reports.format import format_count, format_line, format_list, format_time, shorten_paths
-from assay.scores.report import Report
+from assay.scores.report import Report, WhatIf
 
 
 class SelectionRequest(Protocol):
@@ -96,8 +98,10 @@ def score_transcripts(
     consent: Consent | None = None,
     remembers: bool = False,
 ) -> Report:
-    """The report on the sessions that are selected."""
+    """The report on the sessions that are selected; one that is remembered is what the next tells changes from."""
     open_one = partial(open_run, transcripts.store, config, transcripts.changes.roots, selection=selection, jobs=jobs)
+    flags = list_what_ifs(config) if remembers else ()
+    beside = score_by_settings(transcripts, config, selection) if flags else None
 
     def list_questions(desk: ModelAccess) -> Iterator[Question]:
         with open_one(models=desk) as run:
@@ -109,10 +113,22 @@ def score_transcripts(
     ):
         watch = ignore_progress if models.client else bar.show
         with open_one(models=models) as run:
-            report = score_run(run, transcripts.changes.unreadable, watch, remembers=remembers).report
+            is_told = remembers and not flags
+            report = score_run(run, transcripts.changes.unreadable, watch, remembers=is_told).report
     if remembers:
         save_last_report(transcripts.store, config, report.judge.model)
-    return report
+    what_if = WhatIf(flags=list(flags), score=beside.score if beside else None) if flags else None
+    return replace(report, what_if=what_if)
+
+
+def score_by_settings(transcripts: Transcripts, config: Config, selection: Selection) -> Report | None:
+    """The report that the settings alone would give, where all of it is judged already."""
+    here = load_settings()
+    if not is_judge(here.judge):
+        return None
+    plain = replace(config, judge=here.judge, boundaries=here.boundaries, model=here.model)
+    with open_run(transcripts.store, plain, transcripts.changes.roots, selection=selection, jobs=1) as run:
+        return None if run.find_waiting(set()) else score_run(run, remembers=False).report
 
 
 def explain_empty_selection(request: SelectionRequest, everything: Report, here: tzinfo) -> str:

@@ -15,6 +15,8 @@ from assay.cli.options import (
     Commit,
     Jobs,
     Judge,
+    ModelName,
+    ModelUrl,
     Paths,
     Project,
     Repo,
@@ -22,6 +24,7 @@ from assay.cli.options import (
     StorePath,
     Timezone,
     Until,
+    Votes,
     check_word,
     options,
     read_overrides,
@@ -65,6 +68,9 @@ class SessionsRequest(Struct, frozen=True, kw_only=True):
     limit: Limit = None
     ledger: AsLedger = False
     judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    votes: Votes = None
     commit: Commit = None
     timezone: Timezone = None
     repo: Repo = None

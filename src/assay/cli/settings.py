@@ -1,43 +1,39 @@
-"""The settings of a command: those that hold here, or those of the last report, with what its options override."""
+"""The settings of a command: those that hold here with what its options override, and what the last report knew."""
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from assay.cli.options import check_word
 from assay.config import Config, is_projects, load
 from assay.errors import BadInput
 from assay.git.repo import open_repo
 from assay.pipeline.inputs import pick_report_time
-from assay.pipeline.judgement import check_judge, is_judge
+from assay.pipeline.judgement import check_judge
 from assay.stores import Store, has_store, open_store, pick_store_url
 
 COMMIT = ("confirm", "hard", "off")
+ADDRESS = "--model-url"
+"""What it names is not told: it may hold a key."""
 ENCODE = msgspec.json.Encoder().encode
 
 
-class ReportSettings(Struct, frozen=True, kw_only=True):
-    """The settings on which the sessions of a report depend."""
-
-    judge: str
-    commit: str
-    model: str
-    url: str
-    tokens: int
-    votes: int
-    repos: tuple[str, ...]
-
-
 class LastReport(Struct, frozen=True, kw_only=True):
-    """The settings of a report, and those without the options it was asked for with."""
+    """What the commands that look closer must know of the last report: its settings hold for it alone."""
 
-    with_flags: ReportSettings
-    without: ReportSettings
+    repos: tuple[str, ...] = ()
+    """Those that were given with `--repo`."""
+    flags: tuple[str, ...] = ()
+    """Options with which it was made otherwise than the settings say."""
+    judge: str = ""
+    url: str = ""
+    model: str = ""
+    """What the judge at this address called its model, where none was named."""
 
 
 DECODE = msgspec.json.Decoder(LastReport).decode
@@ -56,31 +52,42 @@ def load_config(**overrides: Any) -> Config:
     """The settings for a score; an override that can't be is refused before anything is read."""
     check_word(overrides.get("boundaries_commit"), COMMIT, "--commit")
     config = load_settings(**overrides | {"rework_repos": resolve_repos(overrides.get("rework_repos"))})
-    check_judge(config.judge)
+    try:
+        check_judge(config.judge)
+    except BadInput as error:
+        raise BadInput(f"--judge {overrides['judge']}: {error}" if overrides.get("judge") else str(error)) from None
     pick_report_time(config)
     return config
 
 
 def load_last_config(**overrides: Any) -> Config:
-    """The settings of the last report with these overrides; those that hold here if they changed since."""
+    """The settings that hold, with the repositories of the last report, and the model that its endpoint named."""
     config = load_config(**overrides)
     report = load_last_report(config)
-    if report is None or report.without != pick_report_settings(load_settings()):
-        return config
-    if not is_judge(report.with_flags.judge):
-        return config
-    flags = report.with_flags
-    is_same = overrides.get("judge") in (None, flags.judge)
-    last = {
-        "judge": flags.judge,
-        "boundaries_commit": flags.commit,
-        "model_name": flags.model if is_same else None,
-        "model_url": flags.url if is_same else None,
-        "model_votes": flags.votes,
-        "model_tokens": flags.tokens,
-        "rework_repos": [Path(repo) for repo in flags.repos if Path(repo).is_dir()] or None,
+    found: dict[str, Any] = {}
+    if overrides.get("rework_repos") is None and (repos := [Path(one) for one in report.repos if Path(one).is_dir()]):
+        found["rework_repos"] = repos
+    if not config.model.name and (config.judge, config.model.url) == (report.judge, report.url):
+        found["model_name"] = report.model or None
+    return load_config(**overrides | found) if found else config
+
+
+def list_what_ifs(config: Config) -> tuple[str, ...]:
+    """The options by which a report is judged otherwise than the settings say: it is told, and nobody goes by it."""
+    here, there = list_choices(load_settings()), list_choices(config)
+    return tuple(flag if flag == ADDRESS else f"{flag} {value}" for flag, value in there.items() if value != here[flag])
+
+
+def list_choices(config: Config) -> dict[str, object]:
+    """What a report's sessions depend on, by the option that chooses it."""
+    model = config.model
+    return {
+        "--judge": config.judge,
+        "--commit": config.boundaries.commit,
+        "--model": model.name,
+        ADDRESS: model.url,
+        "--votes": model.votes,
     }
-    return load_config(**overrides | {name: overrides.get(name) or value for name, value in last.items()})
 
 
 def resolve_repos(folders: Sequence[Path] | None) -> tuple[str, ...] | None:
@@ -93,41 +100,31 @@ def resolve_repos(folders: Sequence[Path] | None) -> tuple[str, ...] | None:
     return tuple(os.path.realpath(path.expanduser()) for path in folders) if folders else None
 
 
-# --- how the last report was made: `assay show` says of a session what that report said -----------
-
-
-def pick_report_settings(config: Config) -> ReportSettings:
-    """Those of all settings that a report depends on."""
-    return ReportSettings(
-        judge=config.judge,
-        commit=config.boundaries.commit,
-        model=config.model.name,
-        url=config.model.url,
-        tokens=config.model.tokens,
-        votes=config.model.votes,
-        repos=config.rework.repos,
-    )
+# --- the last report ----------------------------------------------------------------------------
 
 
 def save_last_report(store: Store, config: Config, model: str | None) -> None:
     """Keep how a report was made, and which model was asked where none was named."""
-    with_flags = replace(pick_report_settings(config), model=model or config.model.name)
-    report = LastReport(with_flags=with_flags, without=pick_report_settings(load_settings()))
+    is_given = config.rework.repos != load_settings().rework.repos
+    report = LastReport(
+        repos=config.rework.repos if is_given else (),
+        flags=list_what_ifs(config),
+        judge=config.judge,
+        url=config.model.url,
+        model="" if config.model.name else model or "",
+    )
     store.sessions.save_last_report(ENCODE(report))
 
 
-def load_last_report(config: Config) -> LastReport | None:
+def load_last_report(config: Config) -> LastReport:
     """How the last report was made; a store that came with a project chooses no address and no repository."""
     url = pick_store_url(config.store, os.environ)
     if not has_store(url):
-        return None
-    store = open_store(url)
-    try:
+        return LastReport()
+    with closing(open_store(url)) as store:
         kept = store.sessions.load_last_report()
-        report = DECODE(kept) if kept else None
-        is_elsewhere = report is not None and bool(report.with_flags.url or report.with_flags.repos)
-        return None if is_elsewhere and is_projects(config.store, os.environ, Path.cwd()) else report
-    except msgspec.ValidationError:  # of another version
-        return None
-    finally:
-        store.close()
+    try:
+        report = DECODE(kept) if kept else LastReport()
+    except msgspec.DecodeError:  # of another version
+        return LastReport()
+    return LastReport(flags=report.flags) if is_projects(config.store, os.environ, Path.cwd()) else report

@@ -11,10 +11,23 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.options import AsJson, AsOf, Repo, StorePath, options, read_overrides
+from assay.cli.options import (
+    AsJson,
+    AsOf,
+    Commit,
+    Judge,
+    ModelName,
+    ModelUrl,
+    Repo,
+    StorePath,
+    Timezone,
+    Votes,
+    options,
+    read_overrides,
+)
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
-from assay.cli.settings import load_last_config
+from assay.cli.settings import list_what_ifs, load_last_config, load_last_report
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
@@ -51,6 +64,12 @@ class ShowRequest(Struct, frozen=True, kw_only=True):
     """What `assay show` takes."""
 
     id: Id
+    judge: Judge = None
+    model: ModelName = None
+    model_url: ModelUrl = None
+    votes: Votes = None
+    commit: Commit = None
+    timezone: Timezone = None
     repo: Repo = None
     as_of: AsOf = None
     as_json: AsJson = False
@@ -62,7 +81,13 @@ def command(request: ShowRequest) -> None:
     """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
     config = load_last_config(**read_overrides(request))
     with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
-        print_by_id(store, config, request.id, as_json=request.as_json)
+        print_by_id(store, config, request.id, as_json=request.as_json, lists=f"{LISTS}{describe_last_flags(config)}")
+
+
+def describe_last_flags(config: Config) -> str:
+    """With which options a session may be found, where the last report was made with others."""
+    flags = [one for one in load_last_report(config).flags if one not in list_what_ifs(config)]
+    return f"; the last report was made with {' '.join(flags)}: give the same" if flags else ""
 
 
 def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool, lists: str = LISTS) -> None:

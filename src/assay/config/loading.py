@@ -28,6 +28,14 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TENANTS = "give tables [tenants.NAME] with any of projects, attributes, keys, opt_out, retention_days, judges, models"
 LISTS = ("rework.repos",)
 """Keys with several values; a variable names them one after the other, like PATH."""
+OPTIONS = {
+    "boundaries_commit": "--commit",
+    "rework_repos": "--repo",
+    "model_name": "--model",
+    "model_votes": "--votes",
+    "model_max_cost": "--max-cost",
+}
+"""Options that are not called like their key."""
 
 
 def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
@@ -47,7 +55,8 @@ def load(env: Mapping[str, str], cwd: Path, **flags: object) -> Config:
     known = {flatten_name(name): name for name in list_keys()}
     for flag, given in flags.items():
         if given is not None:
-            found[known[flag]] = check_value(known[flag], given, f"--{flag.replace('_', '-')} {format_value(given)}")
+            option = OPTIONS.get(flag, f"--{flag.replace('_', '-')}")
+            found[known[flag]] = check_value(known[flag], given, f"{option} {format_value(given)}")
     return msgspec.convert(nest_values(found), Config)
 
 

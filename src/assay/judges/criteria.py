@@ -78,6 +78,11 @@ LOWEST = "F"
 LONGEST_TITLE, LONGEST_SUMMARY = 60, 240
 
 
+def format_chance(chance: float) -> str:
+    """A chance as every command tells it: two digits, and 0 and 1 only where it is exactly that."""
+    return f"{chance if chance in (0, 1) else min(99, max(1, round(100 * chance))) / 100:.2f}"
+
+
 def select_checks(intent: Intent, checks: Mapping[str, bool | None]) -> dict[str, bool | None]:
     """The checks, with `None` for those that say nothing for the intent."""
     return {name: None if intent in NOT_ASKED[name] else value for name, value in checks.items()}

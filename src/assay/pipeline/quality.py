@@ -49,6 +49,8 @@ PORTION, BATCHED = 20, 200
 TRIVIAL = "trivial: under 3 turns, and nothing was done"
 NO_WORDS = "the session has no words to judge"
 COUNT = "tokens"
+UNSAID = ("in_progress", "ungraded")
+"""What is said of such a session's goal by nobody, nobody says here."""
 SPENDING = frozenset({"cost", "tokens", "cache"})
 """Signals that only tokens and their cost can tell."""
 
@@ -152,12 +154,14 @@ def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJu
 
 
 def recall_outcome(session: Session, outcome: OutcomeJudgement | None) -> OutcomeJudgement | None:
-    """The outcome as a person or the session's own judge says it was, where they did: complete means the same here."""
+    """The outcome as a person or the session's own judge says it was: `assay show` says the same of it."""
     said = session.goal_complete
-    if said is None or (session.marked is None and session.judge_status != "ok"):
+    if session.judge_status in UNSAID and session.marked is None:
+        return None
+    if session.confidence is None and (said is None or session.marked is None):
         return outcome
     found = outcome or OutcomeJudgement(goal_complete=None, confidence=None, evidence=None)
-    if session.marked is not None:
+    if session.marked is not None and said is not None:
         return replace(found, goal_complete=said, confidence=float(said), evidence="explicit", ungraded="")
     cited = tuple(session.citations) or found.citations
     told = {"goal_complete": said, "confidence": session.confidence, "evidence": session.evidence, "citations": cited}

@@ -28,6 +28,7 @@ from assay.reports.summary import (
     describe_tests,
     describe_trend,
     describe_truth,
+    describe_what_if,
     describe_windows,
     explain_no_score,
     format_score,
@@ -84,7 +85,8 @@ def render_headline(found: Report) -> list[Text]:
     score, judge = found.score, Text(describe_judge(found), "dim")
     if score.value is None and score.corrected is None:
         why = ", " if score.is_mixed else ", nothing counts: "
-        return [Text.assemble(("PRISM Score: no score", TITLE), why, explain_no_score(found)), judge]
+        what_if = [Text(f"{line[:1].upper()}{line[1:]}.") for line in describe_what_if(found)]
+        return [Text.assemble(("PRISM Score: no score", TITLE), why, explain_no_score(found)), *what_if, judge]
     known = score.corrected or (replace(score.predicted, value=score.value) if score.predicted else score)
     return [
         Text.assemble((f"PRISM Score {format_score(found)}", TITLE), f" · {describe_ground(found)}"),

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.judges.criteria import FLOORS, SHOWS
+from assay.judges.criteria import FLOORS, SHOWS, format_chance
 from assay.reports.format import (
     MARKS,
     UNKNOWN,
@@ -20,7 +20,6 @@ from assay.reports.format import (
     format_list,
     format_name,
     format_number,
-    format_percent,
     format_time,
     sanitize_text,
 )
@@ -214,11 +213,6 @@ def explain_ground(one: Session) -> str:
 def is_shown(one: Session) -> bool:
     """Whether some of its evidence is marked as showing the goal reached."""
     return any(reason.kind in SHOWS for reason in one.reasons)
-
-
-def format_chance(chance: float) -> str:
-    """A chance, rounded like the percentage that lists show."""
-    return f"{int(format_percent(100 * chance)) / 100:.2f}"
 
 
 def render_evidence(one: Session, turns: int) -> list[RenderableType]:

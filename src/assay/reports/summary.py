@@ -77,6 +77,8 @@ LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
 PUBLISHED = 'by the published formula (floors = "published"), which was never measured against labels'
 AUDIT = 40
+MANY_COMMITS = 0.1
+"""From so many for each session on, where commits end one decides how many there are."""
 MODEL_USD = 0.018
 """What a model's answers on one session take, its share of topics included, at Haiku 4.5's list price: the mean of our
 own estimates over 268 sessions (docs/concepts/judges.md)."""
@@ -140,7 +142,7 @@ def describe_ground(found: Report) -> str:
 
 def describe_truth(found: Report) -> list[str]:
     """Where the truth may lie, how far an audit is, and why there is no letter; each without its full stop."""
-    score, audit, said = found.score, found.audit, []
+    score, audit, said = found.score, found.audit, describe_what_if(found)
     if known := None if score.corrected else score.predicted:
         ends = format_interval(known, found.grade).replace("–", " and ")
         grounds = f"on {known.repositories} repositories of other people ({known.goals} goals)"
@@ -160,6 +162,15 @@ def describe_truth(found: Report) -> list[str]:
     if better := describe_better(found):
         said.append(better)
     return said
+
+
+def describe_what_if(found: Report) -> list[str]:
+    """By which options a report is another than the settings would give, and what those give."""
+    if found.what_if is None:
+        return []
+    known, flags = found.what_if.score, format_line(" ".join(found.what_if.flags), 120)
+    plain = f": by your settings alone {format_rate(known)}" if known and known.value is not None else ""
+    return [f"this is with {flags}{plain}; other commands go by your settings unless given the same"]
 
 
 def describe_missing(audit: AuditTally) -> str:
@@ -433,7 +444,17 @@ def list_notes(found: Report) -> list[str]:
         said.append(
             f"{format_count(ungraded, 'session')} {verb} ungraded and left out: thin evidence is reported, not guessed"
         )
+    said += describe_commits(found)
     return [*describe_fallbacks(found), *said, *list_rework_notes(found.score, found.sessions)]
+
+
+def describe_commits(found: Report) -> list[str]:
+    """That another word on commits would give another number, where many of them ended no session."""
+    n = sum(line.effect == "went_on" for line in found.ledger)
+    if n < LEAST or n < MANY_COMMITS * len(found.sessions):
+        return []
+    ended = f"{format_count(n, 'commit')} ended no session, for the work went on after them"
+    return [f"{ended}: `--commit hard` ends one at each, and can move the score"]
 
 
 def describe_fallbacks(found: Report) -> list[str]:

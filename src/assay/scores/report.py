@@ -79,6 +79,14 @@ class Skips(Row, frozen=True):
     reasons: dict[str, int]
 
 
+class WhatIf(Row, frozen=True):
+    """A report that was asked for otherwise than the settings say."""
+
+    flags: list[str]
+    score: Score | None
+    """By the settings alone, of the same sessions; `None` where that would take judging anew."""
+
+
 class Report(Document, frozen=True, kw_only=True, tag="report"):
     """All that is said of some sessions."""
 
@@ -111,6 +119,8 @@ class Report(Document, frozen=True, kw_only=True, tag="report"):
     """Sessions that had crushed in the report before, and were replaced since."""
     sessions: list[Session]
     ledger: list[LedgerLine]
+    what_if: WhatIf | None = None
+    """Options that make this report another than the settings would; other commands don't go by them."""
 
 
 def build_report(  # noqa: PLR0913  each by name, all of one report

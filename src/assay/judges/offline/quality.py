@@ -12,7 +12,7 @@ from assay.sessions import speech
 from assay.types import Citation, OutcomeJudgement, RubricJudgement, Turn
 from assay.types.quality import Dimension, Profile, Scale
 
-CODE = 2
+CODE = 3
 """Raised when the code judges differently; the table and phrases count by themselves."""
 MOST_CITATIONS = 5
 

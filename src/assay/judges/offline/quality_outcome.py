@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from assay.facts.signals import QUOTE, Sign, quote_call
-from assay.judges.criteria import VERIFIED
+from assay.judges.criteria import VERIFIED, format_chance
 from assay.judges.offline.quality_signals import (
     CommandPattern,
     SessionView,
@@ -47,7 +47,7 @@ def score_outcome(view: SessionView) -> SignalScore | None:
     if found is None or found.goal_complete is None:
         return None
     signs = tuple(Sign(one.turn, one.quote) for one in found.citations) or quote_closing(view)
-    sure = f"chance of completion {found.confidence:.2f}" if found.confidence is not None else "no chance told"
+    sure = "no chance told" if found.confidence is None else f"chance of completion {format_chance(found.confidence)}"
     if found.goal_complete:
         if has_exceeded(view):
             return SignalScore(EXCEEDED, f"completed, checked unasked, and welcomed ({sure})", signs)
@@ -73,7 +73,8 @@ def score_likelihood(view: SessionView) -> SignalScore | None:
     if found is None or found.confidence is None:
         return None
     signs = tuple(Sign(one.turn, one.quote) for one in found.citations[:2]) or quote_closing(view)
-    return SignalScore(found.confidence, f"the goal was completed with a chance of {found.confidence:.2f}", signs)
+    told = f"the goal was completed with a chance of {format_chance(found.confidence)}"
+    return SignalScore(found.confidence, told, signs)
 
 
 def quote_closing(view: SessionView) -> tuple[Sign, ...]:
@@ -182,7 +183,10 @@ def score_checks(view: SessionView) -> SignalScore | None:
     if not last:
         return None
     failed = [one for one in last.values() if not one.passed]
-    told = f"{failed[0].purpose} failed at last" if failed else f"{', '.join(sorted(last))} passed at last"
+    newest = {one.purpose: one for one in view.timeline.checks}
+    is_newest = all(newest[one.purpose] is one for one in failed[:1] or last.values())
+    how = "at last" if is_newest else "when last known"
+    told = f"{failed[0].purpose} failed {how}" if failed else f"{', '.join(sorted(last))} passed {how}"
     signs = tuple(Sign(one.turn, quote_call(one.call)) for one in (failed or list(last.values()))[:2])
     return SignalScore(1 - len(failed) / len(last), told, signs)
 

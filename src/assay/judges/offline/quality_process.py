@@ -34,6 +34,11 @@ def list_placed_calls(view: SessionView) -> Iterator[tuple[int, Call]]:
             yield number, call
 
 
+def count_calls(view: SessionView) -> int:
+    """All calls, those too that never ended."""
+    return sum(len(turn.calls) for turn in view.turns)
+
+
 def list_ended_calls(view: SessionView) -> list[Call]:
     return [call for call in list_calls(view.turns) if call.status in ("ok", "error")]
 
@@ -75,9 +80,16 @@ def score_tool_errors(view: SessionView) -> SignalScore | None:
         for number, call in list_placed_calls(view)
         if call.status == "error" and has_failed(call) and not any(run.purpose for run in call.runs)
     ]
-    told = f"{len(failed)} of {format_count(len(there), 'call')} failed"
     signs = tuple(failed[:3]) or quote_first_call(view)
+    told = describe_errors(view, len(failed))
     return SignalScore(clamp(1 - 6 * len(failed) / len(there)), told, signs, weigh_occasions(len(there), 10))
+
+
+def describe_errors(view: SessionView, counted: int) -> str:
+    """How many calls failed, as the facts count them, and how many of those for how they were made."""
+    errors = sum(call.status == "error" for call in list_calls(view.turns))
+    of_those = f", {counted or 'none'} of them for how they were made" if counted != errors else ""
+    return f"{errors} of {format_count(count_calls(view), 'call')} failed{of_those}"
 
 
 def quote_first_call(view: SessionView) -> tuple[Sign, ...]:
@@ -100,7 +112,7 @@ def score_delegation(view: SessionView) -> SignalScore | None:
     looks = [call for call in list_ended_calls(view) if call.kind in ("read", "search") and not call.by]
     if seen.signs:
         return SignalScore(
-            1.0, f"{format_count(len(seen.signs), 'sub-agent')} took work off the main context", pick_signs(seen), 0.8
+            1.0, f"{format_count(len(seen.signs), 'call')} handed work to sub-agents", pick_signs(seen), 0.8
         )
     if len(looks) < MANY_LOOKS:
         return None
@@ -199,7 +211,8 @@ def score_compactions(view: SessionView) -> SignalScore | None:
     there = list_ended_calls(view)
     if len(there) < LONG:
         return None
-    return SignalScore(1.0, f"{len(there)} calls without a full context", quote_first_call(view), 0.6)
+    told = f"{format_count(count_calls(view), 'call')} without a full context"
+    return SignalScore(1.0, told, quote_first_call(view), 0.6)
 
 
 # --- errors -----------------------------------------------------------------------------------
@@ -212,11 +225,11 @@ def score_errors(view: SessionView) -> SignalScore | None:
     if not seen.of:
         if len(there) < FEW_CALLS or not checked:
             return None
-        told = f"no error in {len(there)} calls, and the result was checked"
+        told = f"no error in {format_count(count_calls(view), 'call')}, and the result was checked"
         return SignalScore(BEST, told, pick_signs(view.seen["verified"], 1))
     loops = attempts.fact(view.turns)
     left = seen.of - len(seen.signs)
-    told = f"got past {len(seen.signs)} of {format_count(seen.of, 'error')}"
+    told = f"got past {len(seen.signs)} of {seen.of} failed calls and checks"
     signs = ((seen.first,) if left and seen.first else ()) + tuple(seen.signs[:2])
     if stands := find_standing_failure(view):
         return SignalScore(WORST, f"{told}; at the end stands: {stands.quote[:80]}", (stands,))
