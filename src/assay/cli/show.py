@@ -132,7 +132,13 @@ def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | Str
         raise BadInput(f"no session or stream begins with {format_line(prefix, 60)!r}; {there.lists}")
     if len(exact) + len(streams) > 1:
         raise build_ambiguity_error(prefix, run.follow_sessions(exact[:MOST], there.linked)[0], streams, len(exact))
-    return streams[0] if streams else run.follow_sessions(exact, there.linked)[0][0]
+    return streams[0] if streams else build_sessions(run, exact, there.linked)[0]
+
+
+def build_sessions(run: ScoringRun, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]) -> list[Session]:
+    """Sessions as a report tells them; whether they crushed is said by what is known now."""
+    sessions = run.name_projects(run.follow_sessions(chosen, linked)[0], chosen)
+    return [replace(one, crushed=has_crushed(one)) for one in sessions]
 
 
 def build_ambiguity_error(
@@ -150,17 +156,11 @@ def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[Li
     """The sessions that stand in a stream, wholly or in part."""
     name = (stream.agent, stream.id)
     there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
-    return [update_crushed(one) for one in run.follow_sessions(there, linked)[0]]
-
-
-def update_crushed(session: Session) -> Session:
-    """A session that says whether it crushed by what is known now: rework may have turned since it was judged."""
-    return replace(session, crushed=has_crushed(session))
+    return build_sessions(run, there, linked)
 
 
 def print_session(store: Store, config: Config, session: Session, *, as_json: bool) -> None:
     turns = read_turns(store, config, session)
-    session = update_crushed(session)
     if as_json:
         print_json(build_session(session, turns))
     else:
