@@ -209,6 +209,7 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE written")
         old.execute("DROP TABLE verdicts")
+        old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     here = RemoteProject(host="langfuse.example", project="loom")
     with closing(opened(tmp_path / "s.db")) as store:
@@ -238,6 +239,7 @@ def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE verdicts")
+        old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         old.execute("UPDATE alembic_version SET version_num = '0005'")
     with closing(opened(tmp_path / "s.db")) as store:
         store.corrections.save_verdicts([PersonVerdict(turn="a", verdict="not", at="2026-11-09T09:00:00+00:00")])

@@ -7,7 +7,15 @@
 Takes files, the environment and flags; gives a `Config`; imports errors.
 """
 
-from assay.config.loading import format_value, is_projects, list_config_files, list_keys, load, merge_tenant
+from assay.config.loading import (
+    format_value,
+    is_projects,
+    list_config_files,
+    list_keys,
+    load,
+    load_own_tenants,
+    merge_tenant,
+)
 from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
 from assay.config.zones import LocalClock, find_local_zone, pick_zone
 
@@ -25,6 +33,7 @@ __all__ = [
     "list_config_files",
     "list_keys",
     "load",
+    "load_own_tenants",
     "merge_tenant",
     "pick_zone",
 ]

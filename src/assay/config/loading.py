@@ -134,6 +134,12 @@ def is_projects(store: str, env: Mapping[str, str], cwd: Path) -> bool:
     return any(load_file(path).get("store") == store for path in list_config_files(env, cwd) if not is_users(path, env))
 
 
+def load_own_tenants(env: Mapping[str, str]) -> dict[str, Tenant]:
+    """The tenants of the user's own file: what a cloned repository says of them deletes nothing."""
+    path = find_users_file(env)
+    return cast(dict[str, Tenant], load_file(path).get("tenants") or {}) if os.path.isfile(path) else {}
+
+
 def find_users_file(env: Mapping[str, str]) -> Path:
     chosen = env.get("ASSAY_CONFIG")
     return Path(chosen).absolute() if chosen else user_config_path("assay") / NAME

@@ -5,6 +5,7 @@
 - `records`: a file's bytes as lines and records; `read_file`: one file as turns, from where it was left
 - `scan_worker`: what a process does with a file; `scan`: all files into the store; `pool`: the processes
 - `privacy`: the one way from kept turns to anybody: whose words they are, redacted or withheld
+- `retention`: what nobody may keep any longer leaves the store
 - `judge_stream`: what a process does with a stream; `judgement`: facts and judgements of some turns
 - `models`: a model's answers, from the store or anew; `cost`: what they cost
 - `verdicts`: a person's word on how sessions ended, put on them

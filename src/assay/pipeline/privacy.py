@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from assay.config import Config, Tenant, merge_tenant
 from assay.files import to_folder_prefix
-from assay.pipeline.scan_worker import decode_pieces
+from assay.pipeline.scan_worker import ENCODE, decode_pieces
 from assay.sessions.redaction import RedactionOptions, Redactor, hash_rules, redact_secrets, silence_stream
 from assay.sessions.streams import join_files
 from assay.stores import StreamPieces
-from assay.types import LedgerLine, Session, Stream, StreamSummary
+from assay.types import LedgerLine, Session, Stream, StreamSummary, Turn
 from assay.types.value import is_folder_sign, sign_attribute, sign_key
 
 Tenants = Mapping[str, Tenant]
@@ -214,6 +214,8 @@ def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
     stream = join_files(decode_pieces(kept), kept.elsewhere)
     about = stream.about
     owners = tuple(find_owner(turn.signs or (about.cwd,), about.ended_at, rules) for turn in stream.turns)
+    if all(part.is_forgotten for _, part, _ in kept.pieces):
+        owners = tuple(replace(one, withheld=one.withheld or EXPIRED) for one in owners)
     whole = merge_owners(owners or [find_owner(about.signs or (about.cwd,), about.ended_at, rules)])
     redactor = Redactor(rules.options)
     heard = (
@@ -229,6 +231,37 @@ def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
         placed = redact_secrets(heard, Redactor())
         seen = redact_secrets(placed, redactor)
     return VisibleStream(stream=seen, placed=placed, redactor=redactor, owners=owners, owner=whole)
+
+
+def forget_pieces(kept: StreamPieces, ended_at: str, rules: PrivacyRules) -> StreamPieces | None:
+    """The files of a stream without the words whose retention has passed; `None` where there are none.
+
+    Ids stay, by which files are joined and copies found.
+    """
+    pieces, is_changed = [], False
+    for path, part, turns in decode_pieces(kept):
+        expired = [find_owner(turn.signs or (part.cwd,), ended_at, rules).withheld == EXPIRED for turn in turns] or [
+            find_owner(part.signs or (part.cwd,), ended_at, rules).withheld == EXPIRED
+        ]
+        if not any(expired):
+            pieces.append((path, part, tuple(map(ENCODE, turns))))
+            continue
+        stream = Stream(id=part.stream, agent=part.agent, files=(path,), about=part, turns=tuple(turns))
+        silent = silence_stream(stream, expired if turns else ())
+        bodies = tuple(ENCODE(keep_ids(*pair)) for pair in zip(turns, silent.turns, strict=True))
+        pieces.append((path, replace(silent.about, is_forgotten=all(expired)), bodies))
+        is_changed = True
+    return replace(kept, pieces=tuple(pieces)) if is_changed else None
+
+
+def keep_ids(turn: Turn, silent: Turn) -> Turn:
+    """A turn without words that can still be joined with what belongs to it."""
+    calls = zip(turn.calls, silent.calls, strict=True)
+    return replace(
+        silent,
+        calls=tuple(replace(hushed, id=call.id, agent=call.agent, by=call.by) for call, hushed in calls),
+        spends=turn.spends,
+    )
 
 
 def find_owner(signs: Sequence[str], ended_at: str, rules: PrivacyRules) -> WordOwner:

@@ -8,16 +8,18 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
-from assay.config import Config, pick_zone
+from assay.config import Config, load_own_tenants, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
 from assay.pipeline.inputs import explain_no_transcripts, find_transcripts
 from assay.pipeline.models import ModelAccess, open_kept_answers
 from assay.pipeline.pool import Progress, count_cores, ignore_progress
+from assay.pipeline.retention import forget_expired
 from assay.pipeline.rework import find_lost, save_told
 from assay.pipeline.scan import Changes, count_skips, scan
 from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
@@ -64,6 +66,7 @@ def read_transcripts(
             raise BadInput(explain_no_transcripts())
         began = time.perf_counter()
         changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
+        forget_expired(store, load_own_tenants(os.environ), datetime.now(UTC))
         yield Transcripts(store, changes, time.perf_counter() - began)
 
 

@@ -207,6 +207,15 @@ class TranscriptStore(Protocol):
     def load_stream(self, agent: str, id: str) -> StreamPieces:
         """The turns of one stream, by its name."""
 
+    def list_ended(self, before: str) -> list[tuple[StreamFiles, tuple[Part, ...]]]:
+        """Streams that ended before a time and whose words are still here, with what their files say of them."""
+
+    def forget_words(self, stream: StreamFiles, silent: StreamPieces) -> bool:
+        """Save files of a stream without their words, and drop what was made of these, so that no byte of them is left.
+
+        `False`, and nothing saved, where the stream changed since it was gathered.
+        """
+
     def list_stream_files(self, names: Iterable[StreamName]) -> list[StreamFiles]:
         """The files of those streams that are there and settled, by name."""
 
@@ -302,6 +311,9 @@ class AnswerStore(Protocol):
 
     def save_answer(self, asked: QuestionResult, backend: str) -> None:
         """Save an answer with the calls it took; of a question that may be answered later, the calls alone."""
+
+    def drop_answers(self, before: str) -> int:
+        """Drop what models said before a time; what it cost stays. Gives how many answers that were."""
 
     def list_calls(self) -> list[ModelCall]:
         """Every call that was ever made, in order."""

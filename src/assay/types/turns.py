@@ -45,6 +45,8 @@ class Part(Value, frozen=True):
     is_warmup: bool = False
     signs: tuple[str, ...] = ()
     """Those of its turns."""
+    is_forgotten: bool = False
+    """Its words were deleted from the store when their retention had passed."""
 
 
 class Stream(Value, frozen=True):

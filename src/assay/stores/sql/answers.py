@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from assay.llm.contract import FINAL, ModelCall, QuestionResult
 from assay.stores.contract import QuestionBatch
@@ -46,6 +46,11 @@ class SqlAnswers:
                         text=asked.text,
                     )
                 )
+
+    def drop_answers(self, before: str) -> int:
+        latest = select(calls.c.key).group_by(calls.c.key).having(func.max(calls.c.at) < before)
+        with self.database.scrubbing() as connection:
+            return connection.execute(delete(answers).where(answers.c.key.in_(latest))).rowcount
 
     def list_calls(self) -> list[ModelCall]:
         with self.database.reading() as connection:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
 )
 
 TABLES = MetaData()
@@ -113,6 +114,7 @@ streams = Table(
     Column("facts", LargeBinary, nullable=False),
     Column("shares", Boolean, nullable=False),  # reading it takes a look at who owns what
     Column("generation", BigInteger, nullable=False),  # of the store when it was settled
+    Column("is_forgotten", Boolean, nullable=False, server_default=false()),  # its words were deleted
     Index("streams_began", "began_at"),
 )
 

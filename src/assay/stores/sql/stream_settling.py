@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Select, and_, bindparam, delete, false, inser
 from assay.sessions.streams import Precedence, rank_file
 from assay.stores.contract import SettledStream, StreamFiles, StreamName, StreamPieces
 from assay.stores.sql.database import add_many, split_values
-from assay.stores.sql.schema import cuts, files, generation, keys, streams, turns
+from assay.stores.sql.schema import cuts, files, generation, joined, keys, segments, streams, turns
 from assay.stores.sql.selection import match_names
 from assay.types import Part
 
@@ -40,6 +40,11 @@ ADD_FACTS = (
     .values(facts=bindparam("found"))
 )
 DROP_CUT = delete(cuts).where(cuts.c.agent == bindparam("its_agent"), cuts.c.stream == bindparam("its_id"))
+CHANGE_BODY = (
+    update(turns)
+    .where(turns.c.file_id == bindparam("its_file"), turns.c.n == bindparam("its_n"))
+    .values(body=bindparam("body"))
+)
 FILES = select(*NAME, streams.c.shares, streams.c.generation, files.c.id.label("file_id"), files.c.size).join(
     files, and_(files.c.agent == streams.c.agent, files.c.stream == streams.c.id)
 )
@@ -218,6 +223,40 @@ def group_files(connection: Connection, query: Select[Any]) -> list[StreamFiles]
     return found
 
 
+def list_ended(connection: Connection, before: str) -> list[tuple[StreamFiles, tuple[Part, ...]]]:
+    """Streams that ended before a time and still hold words, with the parts of their files."""
+    ended = and_(streams.c.ended_at < before, streams.c.ended_at != "", streams.c.is_forgotten.is_(False))
+    found = group_files(connection, FILES.where(ended))
+    ids = [file_id for stream in found for file_id in stream.file_ids]
+    parts = {row.id: PART(row.part) for row in load_file_rows(connection, ids)}
+    return [(stream, tuple(parts[one] for one in stream.file_ids)) for stream in found]
+
+
+def forget_words(connection: Connection, stream: StreamFiles, silent: StreamPieces) -> bool:
+    """Write a stream's files without words, and drop what was made of them; they are cut and judged anew."""
+    named = and_(streams.c.agent == stream.agent, streams.c.id == stream.id)
+    if connection.execute(select(streams.c.generation).where(named)).scalar() != stream.generation:
+        return False
+    for file_id, (_, part, bodies) in zip(stream.file_ids, silent.pieces, strict=True):
+        numbers = connection.execute(select(turns.c.n).where(turns.c.file_id == file_id).order_by(turns.c.n)).scalars()
+        rows = [{"its_file": file_id, "its_n": n, "body": body} for n, body in zip(numbers.all(), bodies, strict=True)]
+        if rows:
+            connection.execute(CHANGE_BODY, rows)
+        # Without its state and anchor a file that grows is read from its beginning.
+        gone = {"part": msgspec.msgpack.encode(part), "state": b"", "anchor": b"", "facts": b""}
+        connection.execute(update(files).where(files.c.id == file_id).values(gone))
+    first = min(silent.pieces, key=lambda piece: rank_file(piece[0], piece[1]))[1]
+    title = first.title or first.asked
+    wordless = {"title": title, "branch": first.branch, "facts": b"", "is_forgotten": True}
+    connection.execute(update(streams).where(named).values(wordless))
+    of_stream = and_(segments.c.agent == stream.agent, segments.c.stream == stream.id)
+    of_segments = joined.c.id.in_(select(segments.c.id).where(of_stream))
+    connection.execute(delete(joined).where(joined.c.agent == stream.agent, of_segments))
+    connection.execute(delete(segments).where(of_stream))
+    connection.execute(DROP_CUT, {"its_agent": stream.agent, "its_id": stream.id})
+    return True
+
+
 def leave_stream(connection: Connection, agent: str, stream: str) -> None:
     """A file left a stream: its other files are put together anew; without any, it is no stream any more."""
     there = and_(files.c.agent == agent, files.c.stream == stream)
@@ -282,4 +321,5 @@ def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, objec
         "facts": first.facts if settled.facts is None else settled.facts,
         "shares": settled.stream.shares,
         "generation": settled.stream.generation,
+        "is_forgotten": False,
     }

@@ -121,6 +121,14 @@ class SqlTranscripts:
             files_of_it = stream_settling.find_stream_files(connection, agent, id)
             return stream_settling.load_pieces(connection, [files_of_it])[0]
 
+    def list_ended(self, before: str) -> list[tuple[StreamFiles, tuple[Part, ...]]]:
+        with self.database.reading() as connection:
+            return stream_settling.list_ended(connection, before)
+
+    def forget_words(self, stream: StreamFiles, silent: StreamPieces) -> bool:
+        with self.database.scrubbing() as connection:
+            return stream_settling.forget_words(connection, stream, silent)
+
     def list_stream_files(self, names: Iterable[StreamName]) -> list[StreamFiles]:
         with self.database.reading() as connection:
             return [
