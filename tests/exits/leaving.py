@@ -25,6 +25,7 @@ PULL = "--since 2026-01-01 --into {top}/in/pulled"
 EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
     "sessions": ["", "--json", "--ledger"],
+    "compare": ["--before-after 2026-01-01 {top}/in", "agent:claude {secret} {top}/in --json"],
     "streams": ["", "--json"],
     "doctor": ["", "--json"],
     "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],

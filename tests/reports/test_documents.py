@@ -21,6 +21,7 @@ PRINTED = {
     "session": "show SESSION",
     "stream": "show STREAM",
     "streams": "streams",
+    "score_comparison": "compare --before-after 2026-11-05",
     "quality": "quality",
     "egress": "egress",
     "doctor": "doctor",

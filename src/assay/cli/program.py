@@ -26,6 +26,9 @@ PANELS = {
         "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
         "streams": "List conversations with what can be established about them without asking any model.",
     },
+    "What moves, what it takes": {
+        "compare": "Compare two groups of sessions: weeks, projects, models, branches, or before and after a day.",
+    },
     "Your word": {
         "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",
         "audit": "Look at sessions drawn at random and say which landed: the score is corrected by your word.",

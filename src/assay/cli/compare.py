@@ -1,0 +1,124 @@
+"""`assay compare`: two groups of sessions beside each other, and whether they differ beyond chance."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+from rich.console import Console
+
+from assay.cli.options import (
+    AsJson,
+    AsOf,
+    Commit,
+    Jobs,
+    Judge,
+    Project,
+    Repo,
+    Since,
+    StorePath,
+    Timezone,
+    Until,
+    options,
+    read_overrides,
+)
+from assay.cli.output import let_pipe_close, print_json, print_note
+from assay.cli.report import answer_request
+from assay.cli.settings import load_config
+from assay.errors import BadInput
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.sides import Side, parse_side, split_at
+from assay.reports.comparison import render_comparison
+from assay.scores.comparison import ScoreComparison, compare_groups
+from assay.types import Session
+
+EXAMPLE = (
+    "Example: `assay compare last-week this-week`, `assay compare model:opus model:sonnet --since 30d`, "
+    "`assay compare --before-after 2026-11-03` (the day you changed CLAUDE.md)"
+)
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="A B [PATH]…",
+        help="Two sides. Time: last-week, this-month, 7d, 14d..7d, 2026-11, 2026-11-01..2026-11-14. "
+        "Or project:X, model:X, branch:X, agent:X, intent:X, language:X, tenant:X; a bare word is looked for. "
+        "Behind them, transcripts or folders of them.",
+    ),
+]
+BeforeAfter = Annotated[
+    str | None,
+    typer.Option("--before-after", metavar="DAY", help="Compare what began before this day with what began later."),
+]
+
+
+class CompareRequest(Struct, frozen=True, kw_only=True):
+    """What `assay compare` takes."""
+
+    words: Words = None
+    before_after: BeforeAfter = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    judge: Judge = None
+    commit: Commit = None
+    timezone: Timezone = None
+    repo: Repo = None
+    as_of: AsOf = None
+    as_json: AsJson = False
+    store: StorePath = None
+    jobs: Jobs = 0
+
+    @property
+    def named(self) -> Sequence[str]:
+        """The words that name sides."""
+        return () if self.before_after else (self.words or [])[:2]
+
+    @property
+    def paths(self) -> Sequence[Path] | None:
+        """The words that name transcripts."""
+        return [Path(word) for word in (self.words or [])[len(self.named) :]] or None
+
+
+@options(CompareRequest)
+def command(request: CompareRequest) -> None:
+    """Compare two groups of sessions: weeks, projects, models, branches, or before and after a day."""
+    if not request.before_after and len(request.named) < 2:
+        raise BadInput(
+            "give two sides, such as `last-week this-week` or `model:opus model:sonnet`, or --before-after DAY"
+        )
+    config = load_config(**read_overrides(request))
+    answer = answer_request(request, config)
+    now = pick_report_time(config).astimezone(answer.zone)
+    found = compare_request(request, answer.report.sessions, now)
+    if request.as_json:
+        print_json(found)
+    else:
+        let_pipe_close()
+        console = Console(highlight=False)
+        console.print(render_comparison(found, console.width))
+    if answer.note:
+        print_note(answer.note)
+
+
+def compare_request(request: CompareRequest, sessions: Sequence[Session], now: datetime) -> ScoreComparison:
+    """The two sides of a request beside each other."""
+    first, second = name_sides(request, sessions, now)
+    groups = [(side.name, [one for one in sessions if side.takes(one)]) for side in (first, second)]
+    for name, some in groups:
+        if sessions and not some:
+            raise BadInput(f"{name!r}: no session began then; `assay sessions` lists those there are")
+    found = compare_groups(groups[0], groups[1], now.tzinfo or UTC)
+    if sessions and found.on_both and not any(one.sessions for one in found.sides):
+        raise BadInput(f"{groups[0][0]!r} and {groups[1][0]!r} are the same sessions; give two that differ")
+    return found
+
+
+def name_sides(request: CompareRequest, sessions: Sequence[Session], now: datetime) -> tuple[Side, Side]:
+    """The sides that are asked for."""
+    if request.before_after:
+        return split_at(request.before_after, now)
+    one, other = request.named
+    return parse_side(one, sessions, now), parse_side(other, sessions, now)
