@@ -34,6 +34,7 @@ EXITS: dict[str, list[str]] = {
     "session mark": ["{session} not --why {secret}", "{session} landed", "{session} --undo"],
     "session marks": ["", "--json"],
     "judges": ["", "--json"],
+    "completion": ["bash", "zsh", "fish --install"],
     "audit": ["5", "--status", "--status --json", "--list", "--list --json", "--export {top}/out-verdicts.jsonl",
               "--import {top}/out-verdicts.jsonl"],
     "session split": ["{session} 2", "{session} 99"],
