@@ -180,6 +180,18 @@ def test_a_report_is_kept_as_its_ending_says(folder: Path, tmp_path: Path):
     assert sorted(os.listdir(tmp_path)) == sorted(file.name for file in files.values())
 
 
+def test_one_run_writes_every_file_it_is_given(folder: Path, tmp_path: Path):
+    files = [tmp_path / f"all.{ending}" for ending in ("json", "csv", "md")]
+    ran = score(folder, "--json", *(word for file in (*files, files[0]) for word in ("-o", file)))
+    assert ran.err.count("wrote ") == len(files)
+    assert files[0].read_text() == ran.out
+    for file in files[1:]:
+        assert score(folder, "-o", tmp_path / f"one{file.suffix}").code == 0
+        assert file.read_bytes() == (tmp_path / f"one{file.suffix}").read_bytes()
+    assert score(folder, "-o", tmp_path / "new.md", "-o", tmp_path / "report.txt").code == 2
+    assert not (tmp_path / "new.md").exists()
+
+
 def test_with_json_the_file_is_kept_too_and_stdout_is_one_document(folder: Path, tmp_path: Path):
     ran = score(folder, "--json", "-o", tmp_path / "report.md")
     assert json.loads(ran.out)["schema_version"] == 1

@@ -22,7 +22,7 @@ from assay.cli.eval_run import (
     run_request,
 )
 from assay.cli.options import AsJson, options
-from assay.cli.output import check_target, let_pipe_close, print_json, print_written, write_target
+from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
 from assay.errors import InvalidRun
 from assay.evals.deciding import planner
 from assay.evals.promoting.verify import verify_run
@@ -104,7 +104,7 @@ def check_tasks(folders: Folders, as_json: AsJson = False) -> None:
 @options(EvalRunRequest)
 def run_arms(request: EvalRunRequest) -> None:
     """Run tasks with two configurations, compare them, and say whether the candidate may go in; again: go on."""
-    targets = check_targets(request.output)
+    targets = check_targets(request.output, FORMATS)
     result = run_request(request)
     leave_with(build_evaluation(result.comparison, result.run), targets, request.as_json)
 
@@ -112,7 +112,7 @@ def run_arms(request: EvalRunRequest) -> None:
 @app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
 def compare_run(run: eval_promote.RunFolder, as_json: AsJson = False, output: Outputs = None) -> None:
     """Compare the trials of a run that has ended, as it was decided before the first of them."""
-    targets, recorded = check_targets(output), load_sound_run(run)
+    targets, recorded = check_targets(output, FORMATS), load_sound_run(run)
     comparison = compare_trials(recorded.trials, read_decisions(recorded.lock))
     leave_with(build_evaluation(comparison, recorded), targets, as_json)
 
@@ -128,7 +128,7 @@ def gate_run(run: eval_promote.RunFolder, as_json: AsJson = False) -> None:
 @app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
 def replay_trials(run: eval_promote.RunFolder, as_json: AsJson = False, output: Outputs = None) -> None:
     """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
-    targets, recorded = check_targets(output), load_run(run)
+    targets, recorded = check_targets(output, FORMATS), load_run(run)
     check_unaltered(recorded.altered)  # costs may differ: it is for today's
     decisions = read_decisions(recorded.lock)
     again = replace_trials(recorded, replay_run(recorded.folder).trials)
@@ -171,11 +171,6 @@ def load_verified(run: RecordedRun) -> Comparison:
     if wrong := verify_run(run, comparison):
         raise InvalidRun(f"{run.folder / COMPARISON} does not hold: {'; '.join(wrong)}")
     return comparison
-
-
-def check_targets(output: Sequence[Path] | None) -> list[Path]:
-    """The files of `-o`, each checked before anything is run."""
-    return [target for path in output or () if (target := check_target(path, FORMATS))]
 
 
 def print_answer(document: Document, text: RenderableType, as_json: bool) -> None:

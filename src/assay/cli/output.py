@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import tzinfo
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +20,10 @@ from assay.scores.report import Report
 from assay.types import Document
 
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .csv or .md.", readable=False),
+    list[Path] | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .csv or .md; any number.", readable=False
+    ),
 ]
 
 
@@ -56,6 +58,11 @@ def check_target(path: Path | None, formats: Collection[str] = FORMATS, option: 
     if not target.parent.is_dir():
         raise BadInput(f"{option} {path}: there is no folder {target.parent}; make it first")
     return target
+
+
+def check_targets(paths: Sequence[Path] | None, formats: Collection[str] = FORMATS) -> list[Path]:
+    """The files of every `-o`, each once and checked before anything is judged."""
+    return [*dict.fromkeys(target for path in paths or () if (target := check_target(path, formats)))]
 
 
 def write_report(report: Report, zone: tzinfo, target: Path) -> None:

@@ -31,7 +31,7 @@ from assay.cli.options import (
     options,
     read_overrides,
 )
-from assay.cli.output import check_target, let_pipe_close, print_json, print_written, write_target
+from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config, load_last_config
@@ -70,9 +70,11 @@ Which = Annotated[
 ProfileName = Annotated[
     str, typer.Option("--profile", "-p", metavar="PROFILE", help="A profile's name, or the path of a TOML file.")
 ]
-Target = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Keep it in a file too: .json or .md.", readable=False),
+Targets = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Keep it in a file too: .json or .md; any number.", readable=False
+    ),
 ]
 Details = Annotated[
     bool, typer.Option("--details", help=f"Also of more than {FEW} sessions every dimension, not a line each.")
@@ -102,7 +104,7 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
     dry_run: DryRun = False
     details: Details = False
     as_json: AsJson = False
-    output: Target = None
+    output: Targets = None
     store: StorePath = None
     jobs: Jobs = 0
 
@@ -110,7 +112,7 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
 @options(QualityRequest)
 def command(request: QualityRequest) -> None:
     """Show how well sessions were run: every dimension of a profile with score, reason and evidence."""
-    target = check_target(request.output, FORMATS)
+    targets = check_targets(request.output, FORMATS)
     profile = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
     config = load_last_config(**read_overrides(request))
     named = load_config(**read_overrides(request)).model.name
@@ -126,7 +128,7 @@ def command(request: QualityRequest) -> None:
             qualities = judge_quality(sessions, profile, dearer, models)
     found = Qualities(qualities=qualities)
     titles = {subject.session.id: subject.session.title for subject in sessions}
-    if target:
+    for target in targets:
         is_json = target.suffix == ".json"
         write_target(
             encode_json(found) if is_json else render_document(qualities, profile, titles),

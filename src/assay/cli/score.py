@@ -31,7 +31,7 @@ from assay.cli.options import (
     options,
     read_overrides,
 )
-from assay.cli.output import Output, check_target, let_pipe_close, print_json, print_note, print_written, write_report
+from assay.cli.output import Output, check_targets, let_pipe_close, print_json, print_note, print_written, write_report
 from assay.cli.report import ReportAnswer, answer_request
 from assay.cli.settings import load_config
 from assay.scores.breakdown import WAYS
@@ -76,10 +76,10 @@ class ScoreRequest(Struct, frozen=True, kw_only=True):
 def command(request: ScoreRequest) -> None:
     """Score your sessions: how many landed, why the others did not, and what to do about it."""
     check_word(request.by, WAYS, "--by")
-    target = check_target(request.output)
+    targets = check_targets(request.output)
     config = load_config(**read_overrides(request))
     answer = answer_request(request, config, read_consent(request), remembers=True)
-    if target:
+    for target in targets:
         write_report(answer.report, answer.zone, target)
         print_written(target)
     print_report(answer, request.by, as_json=request.as_json)
