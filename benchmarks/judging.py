@@ -23,9 +23,8 @@ from rich.text import Text
 from assay.config import Config, Model
 from assay.facts.tokens import Price, compute_cost
 from assay.pipeline.cost import QuestionSize, add_usage, estimate_usage, measure_question
-from assay.pipeline.egress import connect_without_key
 from assay.pipeline.inputs import find_files
-from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
+from assay.pipeline.models import AskOptions, ModelAccess, ModelClient, describe_model
 from assay.pipeline.pool import count_cores
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run
@@ -68,7 +67,7 @@ def put(corpus: Path, scratch: Path) -> tuple[list[Put], Price, int]:
     config = Config(judge="anthropic", timezone="UTC", model=Model(name=MODEL))
     with closing(open_store(f"sqlite:///{scratch / 's.db'}")) as store:
         changes = scan(store, find_files([corpus]), count_cores(), lambda *_: None)
-        client = ModelClient(store, config, connect_without_key(config, {}), AskOptions(only_kept=True))
+        client = ModelClient(store, config, describe_model(config, {}), AskOptions(only_kept=True))
         with closing(client), open_run(store, config, changes.roots, models=ModelAccess(client=client)) as run:
             wanted = [(one.about, measure_question(one)) for one in run.list_questions()]
         streams = store.transcripts.count_streams(changes.roots, "", "", "")

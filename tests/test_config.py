@@ -98,9 +98,11 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "name", "found"),
     [
+        ("ASSAY_PATHS", f"/a{os.pathsep}~/b", "paths", ("/a", "~/b")),
         ("ASSAY_STORE", "x.db", "store", "x.db"),
         ("ASSAY_TIMEZONE", "Europe/Berlin", "timezone", "Europe/Berlin"),
         ("ASSAY_JUDGE", "claude-cli", "judge", "claude-cli"),
+        ("ASSAY_FALLBACK", "offline", "fallback", "offline"),
         ("ASSAY_AS_OF", "2026-11-01", "as_of", "2026-11-01"),
         ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
         ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),
@@ -189,6 +191,25 @@ def test_a_projects_file_names_no_repositories(project: Path, named: str) -> Non
     )
     write(project / "assay.toml", "[rework]\nrepos = []")
     assert load({"ASSAY_REWORK_REPOS": named}, project).rework.repos == (named,)
+
+
+@pytest.mark.parametrize("named", ["../elsewhere", "/srv/transcripts", "~/.claude/projects", "out", "out/deep"])
+def test_a_projects_file_names_no_transcripts_elsewhere(project: Path, named: str) -> None:
+    (project / "out").symlink_to("/var")
+    said = complaint(project, f'paths = ["here", "{named}"]')
+    assert said.startswith("paths: '")
+    assert said.endswith(
+        "a project's file may only name transcripts in its own folder; "
+        "set it in your own assay.toml, as ASSAY_PATHS, or give the folder to the command"
+    )
+    write(project / "assay.toml", 'paths = ["here"]')
+    assert load({}, project).paths == (str(project / "here"),)
+    assert load({"ASSAY_PATHS": named}, project).paths == (named,)
+
+
+def test_ones_own_file_names_transcripts_from_its_own_folder(project: Path, home: Path) -> None:
+    mine = write(home / "mine.toml", 'paths = ["mine", "~/x", "/srv/all"]')
+    assert load({"ASSAY_CONFIG": str(mine)}, project).paths == (str(home / "mine"), "~/x", "/srv/all")
 
 
 @pytest.mark.parametrize(

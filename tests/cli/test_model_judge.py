@@ -221,17 +221,20 @@ def no_key(top: Path, service: ModelServer) -> list[object]:
     return [one for one in options(top, service, "--yes") if one not in ("--model-url", service.url)]
 
 
-def test_without_a_key_the_offline_judge_judges_and_it_is_said_everywhere(tmp_path: Path):
+def test_without_a_key_nobody_judges_unless_the_offline_judge_may_and_then_it_is_said_everywhere(tmp_path: Path):
     talks(tmp_path / "in", 2)
     with ModelServer(agreeable) as service:
         ran = run(*no_key(tmp_path, service))
+        assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True)
+        assert "ANTHROPIC_API_KEY" in ran.err
+        ran = run(*no_key(tmp_path, service), "--fallback", "offline")
         assert (ran.code, is_one_line(ran.err)) == (0, True)
         assert "ANTHROPIC_API_KEY" in ran.err
         assert "the offline judge judges instead" in ran.err
         found = ran.json
         assert "no key" in found["judge"]["fallback"]
         assert all(one["judge"] == "offline" and "no key" in one["fallback"] for one in found["sessions"])
-        shown = run(*[one for one in no_key(tmp_path, service) if one != "--json"]).out
+        shown = run(*[one for one in no_key(tmp_path, service) if one != "--json"], "--fallback", "offline").out
         assert "judged by the offline judge, right in " in shown
         assert "instead of a model: anthropic can't be asked" in " ".join(shown.split())
         assert rows(tmp_path, "SELECT 1 FROM answers") == []
@@ -240,17 +243,21 @@ def test_without_a_key_the_offline_judge_judges_and_it_is_said_everywhere(tmp_pa
     assert back["judge"]["fallback"] is None
 
 
-def test_without_the_package_the_offline_judge_judges_and_says_what_to_install(tmp_path: Path):
+def test_without_the_package_it_is_said_what_to_install_and_egress_needs_none(tmp_path: Path):
     talks(tmp_path / "in", 1)
     write_lines(tmp_path / "hide" / "anthropic.py", "raise ImportError")
     with ModelServer(agreeable) as service:
-        done = subprocess.run(
-            command(*options(tmp_path, service, "--yes")), env=environment(PYTHONPATH=str(tmp_path / "hide")),
-            capture_output=True, check=False, timeout=60,
-        )  # fmt: skip
-    assert done.returncode == 0
-    assert b"pip install 'assay[anthropic]'" in done.stderr
-    assert {one["judge"] for one in json.loads(done.stdout)["sessions"]} == {"offline"}
+        env = environment(PYTHONPATH=str(tmp_path / "hide"))
+        given = options(tmp_path, service)
+        ran = [
+            subprocess.run(command(*words), env=env, capture_output=True, check=False, timeout=60)
+            for words in ([*given, "--yes"], ["egress", *given[1:]])
+        ]
+        assert (ran[0].returncode, ran[0].stdout) == (2, b"")
+        assert b"pip install 'assay[anthropic]'" in ran[0].stderr
+        assert ran[1].returncode == 0
+        assert json.loads(ran[1].stdout) == run("egress", *given[1:]).json
+        assert not service.requests
 
 
 @pytest.mark.parametrize("trouble", ["unreachable", "401"])
@@ -259,13 +266,17 @@ def test_a_service_that_does_not_answer_is_said_and_asked_again_another_time(tmp
     with ModelServer(lambda *_: ErrorStatus(401)) as service:
         if trouble == "401":
             ran = score(tmp_path, service, "--yes")
+            let = score(tmp_path, service, "--yes", "--fallback", "offline")
     if trouble == "unreachable":
         ran = score(tmp_path, service, "--yes")
-    found = ran.json
+        let = score(tmp_path, service, "--yes", "--fallback", "offline")
+    assert (ran.code, ran.out) == (2, "")
+    found = let.json
     why = found["judge"]["fallback"]
     assert ("can't be reached" if trouble == "unreachable" else "ANTHROPIC_API_KEY") in why
     assert {(one["judge"], one["fallback"]) for one in found["sessions"]} == {("offline", why)}
     assert why in ran.err
+    assert why in let.err
     with ModelServer(agreeable) as there:
         assert {one["judge"] for one in score(tmp_path, there, "--yes").json["sessions"]} == {"anthropic"}
 

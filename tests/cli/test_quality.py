@@ -274,13 +274,16 @@ def test_over_budget_the_offline_judge_does_the_rest_and_it_is_said(few: Path) -
     with ModelServer(answering()) as service:
         ran = by_model(few, service, "--yes", "--max-cost", "0.0001")
         assert not service.calls
-    assert ran.code == 0
+    assert ran.code == 5
     assert "5 sessions judged offline, for --max-cost is reached" in ran.out
 
 
 def test_a_service_that_refuses_the_key_is_said(few: Path) -> None:
     with ModelServer(lambda *_: ErrorStatus(401)) as service:
-        ran = by_model(few, service, "--yes", "--details")
+        ran = by_model(few, service, "--yes")
+        assert (ran.code, ran.out) == (2, "")
+        assert "ANTHROPIC_API_KEY" in ran.err
+        ran = by_model(few, service, "--yes", "--details", "--fallback", "offline")
     assert ran.code == 0
     assert len(re.findall(r"judged by offline in one piece, for .*ANTHROPIC_API_KEY", ran.out)) == 5
 

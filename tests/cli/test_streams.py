@@ -132,3 +132,15 @@ def test_showing_a_stream_establishes_its_facts(tmp_path):
     here("score", files, "--store", tmp_path / "b.db")
     shown = json.loads(here("show", "0001-loom", "--store", tmp_path / "b.db", "--json"))
     assert shown["stream"]["facts"]["tool_calls"] > 0
+
+
+def test_where_no_path_is_given_those_of_the_settings_are_read(folder: Path, tmp_path: Path):
+    mine = tmp_path / "assay.toml"
+    mine.write_text(f'paths = ["{folder}/aged", "{folder}/placed"]\nstore = "s.db"\n')
+    env = {"ASSAY_CONFIG": str(mine)}
+    assert ids(run("streams", "--json", env=env).json) == {"hour", "days", "weeks", *PLACES}
+    assert ids(run("streams", folder / "aged", "--json", env=env).json) == {"hour", "days", "weeks"}
+    ran = run("streams", env={**env, "ASSAY_PATHS": str(tmp_path / "gone")})
+    assert (ran.code, is_one_line(ran.err)) == (2, True)
+    assert "paths in the settings" in ran.err
+    assert "gone" in ran.err

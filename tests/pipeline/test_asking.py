@@ -43,7 +43,8 @@ class Place:
 
     def config(self, service: ModelServer, **more: Any) -> Config:
         model = {"url": service.url, **more.pop("model", {})}
-        return Config(**{"judge": "anthropic", "timezone": "UTC", "model": Model(**model), **more})
+        kept = {"judge": "anthropic", "timezone": "UTC", "fallback": "offline"}
+        return Config(**{**kept, "model": Model(**model), **more})
 
     def score(self, config: Config, manner: AskOptions = ASK_AT_ONCE, **choice: str) -> Report:
         changes = scan(self.store, find_files([self.folder]), 1, lambda *_: None)
@@ -451,6 +452,16 @@ def test_a_service_that_is_not_there_is_no_judge(place: Place):
     with ModelServer(agreeable) as service:
         back = place.score(place.config(service))
     assert judges(back) == ["anthropic"] * 2
+
+
+def test_where_nobody_may_stand_in_there_is_no_report_without_the_model(place: Place):
+    talks(place.folder, 2)
+    with ModelServer(lambda *_: ErrorStatus(401)) as service, pytest.raises(BadInput) as caught:
+        place.score(place.config(service, fallback="none"))
+    assert "ANTHROPIC_API_KEY" in str(caught.value)
+    assert "--fallback offline" in str(caught.value)
+    with closing(sqlite3.connect(place.file)) as kept:
+        assert kept.execute("SELECT 1 FROM rework WHERE is_told").fetchall() == []
 
 
 def test_commands_that_ask_nobody_say_what_was_judged_and_what_was_not(place: Place):

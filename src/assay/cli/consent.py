@@ -6,19 +6,33 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import typer
 from msgspec import Struct
 
+from assay.cli.output import print_note
 from assay.cli.progress import ProgressBar
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm import Question
 from assay.llm.egress import Estimate
 from assay.pipeline.cost import measure_question
-from assay.pipeline.models import AskOptions, ModelAccess, open_kept_answers, open_models
+from assay.pipeline.models import (
+    OVER_BUDGET,
+    AskOptions,
+    ModelAccess,
+    check_available,
+    find_outage,
+    open_kept_answers,
+    open_models,
+)
 from assay.reports.format import format_count, format_dollars, sanitize_text
 from assay.stores import Store
 
 YES = ("y", "yes")
+STOPPED_CODE = 5
+"""Exit code of a run that stopped at its limit; the report is printed."""
+INCOMPLETE_CODE = 2
+STOPPED_SHORT = "stopped at --max-cost; what was answered is kept, the same command with a higher limit goes on"
 
 
 QuestionLister = Callable[[ModelAccess], Iterable[Question]]
@@ -64,6 +78,8 @@ def open_allowed_models(
             open_models(store, config, os.environ, manner) if consent else open_kept_answers(store, config, os.environ)
         )
         try:
+            if found.unavailable and consent:
+                check_available(found.unavailable, config)
             if found.unavailable:
                 print(f"assay: {sanitize_text(found.unavailable)}; the offline judge judges instead", file=sys.stderr)
             if found.client and consent:
@@ -73,6 +89,17 @@ def open_allowed_models(
             yield found
         finally:
             found.close()
+
+
+def check_complete(closed: str | None, config: Config) -> None:
+    """Say why a model that was asked did not judge all; where nobody allowed for that, it is no success."""
+    if closed == OVER_BUDGET:
+        print_note(STOPPED_SHORT)
+        raise typer.Exit(STOPPED_CODE)
+    if why := find_outage(closed):
+        print_note(f"{why}; the offline judge judged what was not answered")
+        if config.fallback == "none":
+            raise typer.Exit(INCOMPLETE_CODE)
 
 
 def check_consent(found: Estimate, config: Config, consent: Consent) -> None:

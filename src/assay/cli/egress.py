@@ -28,8 +28,8 @@ from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config
 from assay.llm.egress import Egress
-from assay.pipeline.egress import connect_without_key, list_egress
-from assay.pipeline.models import needs_model
+from assay.pipeline.egress import list_egress
+from assay.pipeline.models import describe_model, needs_model
 from assay.reports.egress import render_egress
 
 EXAMPLE = "Example: `assay egress --judge anthropic --since 7d --words`"
@@ -62,7 +62,7 @@ def command(request: ShowEgressRequest) -> None:
     selection = build_selection(request, config)
     found = msgspec.structs.replace(NOWHERE, judge=config.judge)
     if needs_model(config):
-        way = connect_without_key(config, dict(os.environ))
+        way = describe_model(config, os.environ)
         with open_transcripts(request.paths, config, request.jobs) as transcripts:
             estimate, requests = list_egress(
                 transcripts.store, transcripts.changes.roots, config, request.jobs, way, selection

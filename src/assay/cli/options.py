@@ -86,6 +86,13 @@ Judge = Annotated[
     typer.Option("--judge", metavar="NAME", help="Who judges; `offline` needs no key and no network."),
     Setting("judge"),
 ]
+Fallback = Annotated[
+    str | None,
+    typer.Option(
+        "--fallback", metavar="JUDGE", help="Who judges where the model can't be asked: `offline`; else exit code 2."
+    ),
+    Setting("fallback"),
+]
 Commit = Annotated[
     str | None,
     typer.Option(

@@ -10,13 +10,14 @@ import typer
 from msgspec import Struct
 from rich.console import Console
 
-from assay.cli.consent import open_allowed_models, read_consent
+from assay.cli.consent import check_complete, open_allowed_models, read_consent
 from assay.cli.egress import print_egress
 from assay.cli.options import (
     Again,
     AsJson,
     Batch,
     Commit,
+    Fallback,
     Jobs,
     Judge,
     MaxCost,
@@ -38,8 +39,7 @@ from assay.cli.settings import load_config, load_last_config
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress
-from assay.pipeline.egress import connect_without_key
-from assay.pipeline.models import needs_model
+from assay.pipeline.models import check_available, describe_model, find_outage, needs_model
 from assay.pipeline.quality import (
     Subject,
     judge_quality,
@@ -93,6 +93,7 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
     until: Until = None
     project: Project = None
     judge: Judge = None
+    fallback: Fallback = None
     model: ModelName = None
     model_url: ModelUrl = None
     commit: Commit = None
@@ -126,6 +127,9 @@ def command(request: QualityRequest) -> None:
             store, dearer, consent, lambda desk: list_questions(sessions, profile, dearer, desk)
         ) as models:
             qualities = judge_quality(sessions, profile, dearer, models)
+            closed = models.client.closed if models.client else None
+    if not any(one.judge == dearer.judge for one in qualities):
+        check_available(find_outage(closed), dearer)
     found = Qualities(qualities=qualities)
     titles = {subject.session.id: subject.session.title for subject in sessions}
     for target in targets:
@@ -139,6 +143,7 @@ def command(request: QualityRequest) -> None:
         print_json(found)
     else:
         print_qualities(qualities, profile, titles, in_full=request.details or len(qualities) <= FEW)
+    check_complete(closed, dearer)
 
 
 def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
@@ -172,7 +177,7 @@ def print_rehearsal(
     """Print what would be sent where, and send nothing."""
     found = Egress(judge=config.judge, to=None, model=None, estimate=None, requests=[])
     if needs_model(config):
-        way = connect_without_key(config, dict(os.environ))
+        way = describe_model(config, os.environ)
         estimate, requests = list_egress(store, sessions, profile, config, way)
         found = Egress(judge=config.judge, to=way.where, model=way.model, estimate=estimate, requests=requests)
     print_egress(found, words=True, as_json=as_json)

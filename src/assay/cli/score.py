@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from assay.cli.consent import read_consent
+from assay.cli.consent import check_complete, read_consent
 from assay.cli.options import (
     Again,
     AsJson,
     AsOf,
     Batch,
     Commit,
+    Fallback,
     Jobs,
     Judge,
     MaxCost,
@@ -35,13 +36,8 @@ from assay.cli.output import Output, check_targets, let_pipe_close, print_json, 
 from assay.cli.report import ReportAnswer, answer_request
 from assay.cli.settings import load_config
 from assay.scores.breakdown import WAYS
-from assay.scores.report import JudgeInfo
 
 EXAMPLE = "Example: `assay score --since 30d --by project -o score.md`"
-
-OVER_BUDGET = 5
-"""Exit code of a run that stopped at its limit; the report is printed."""
-STOPPED_SHORT = "stopped at --max-cost; what was answered is kept, the same command with a higher limit goes on"
 
 By = Annotated[str | None, typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}.")]
 
@@ -55,6 +51,7 @@ class ScoreRequest(Struct, frozen=True, kw_only=True):
     project: Project = None
     by: By = None
     judge: Judge = None
+    fallback: Fallback = None
     commit: Commit = None
     timezone: Timezone = None
     repo: Repo = None
@@ -83,17 +80,8 @@ def command(request: ScoreRequest) -> None:
         write_report(answer.report, answer.zone, target)
         print_written(target)
     print_report(answer, request.by, as_json=request.as_json)
-    check_complete(answer.report.judge)
-
-
-def check_complete(judge: JudgeInfo) -> None:
-    """Say that a model was asked and did not answer all; a limit that was reached is no success."""
-    if not judge.spending or not judge.fallback:
-        return
-    if "over_budget" in judge.spending.troubles:
-        print_note(STOPPED_SHORT)
-        raise typer.Exit(OVER_BUDGET)
-    print_note(f"{judge.fallback}; the offline judge judged what was not answered")
+    if answer.report.judge.spending:
+        check_complete(answer.report.judge.fallback, config)
 
 
 def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) -> None:

@@ -26,7 +26,7 @@ PLAIN = re.compile(r"[\w.-]{1,60}", re.ASCII)
 MOST_SHOWN = 60
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TENANTS = "give tables [tenants.NAME] with any of projects, attributes, keys, opt_out, retention_days, judges, models"
-LISTS = ("rework.repos",)
+LISTS = ("paths", "rework.repos")
 """Keys with several values; a variable names them one after the other, like PATH."""
 OPTIONS = {
     "boundaries_commit": "--commit",
@@ -100,6 +100,12 @@ def check_project_file(there: Mapping[str, object], path: Path) -> None:
             f"{path}: store = {format_value(store)}: a project's file may only name a store in its own folder; "
             "set it in your own assay.toml, as ASSAY_STORE or with --store"
         )
+    for one in cast(tuple[str, ...], there.get("paths", ())):
+        if not is_below(one, path.parent):
+            raise BadInput(
+                f"{path}: paths: {format_value(one)}: a project's file may only name transcripts in its own folder; "
+                "set it in your own assay.toml, as ASSAY_PATHS, or give the folder to the command"
+            )
     if repos:
         raise BadInput(
             f"{path}: rework.repos = {format_value(repos)}: "
@@ -178,11 +184,12 @@ def load_file(path: Path) -> dict[str, object]:
     }
     if store := found.get("store"):
         found["store"] = resolve_store(path, str(store))
-    for named, tenant in cast(dict[str, Tenant], found.get("tenants", {})).items():
+    for whose, tenant in cast(dict[str, Tenant], found.get("tenants", {})).items():
         projects = tuple(resolve_store(path, one) for one in tenant.projects)
-        cast(dict[str, Tenant], found["tenants"])[named] = msgspec.structs.replace(tenant, projects=projects)
-    if repos := found.get("rework.repos"):
-        found["rework.repos"] = tuple(resolve_store(path, one) for one in cast(tuple[str, ...], repos))
+        cast(dict[str, Tenant], found["tenants"])[whose] = msgspec.structs.replace(tenant, projects=projects)
+    for name in LISTS:
+        if named := found.get(name):
+            found[name] = tuple(resolve_store(path, one) for one in cast(tuple[str, ...], named))
     return found
 
 

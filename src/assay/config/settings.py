@@ -122,10 +122,14 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every setting."""
 
+    paths: Annotated[tuple[str, ...], Meta(description="a list of transcripts or folders of them")] = ()
+    """Read where a command is given none; empty: where the agents keep theirs."""
     store: Annotated[str, Meta(description="a file path or a sqlite:/// URL")] = ""
     timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
     """Empty: the machine's own."""
     judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"
+    fallback: Annotated[Literal["none", "offline"], Meta(description='"none" or "offline"')] = "none"
+    """Who judges where the model of the judge can't be asked; `none`: nobody, and the command says so."""
     as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
     """The present of the report; empty: now."""
     boundaries: Boundaries = Boundaries()

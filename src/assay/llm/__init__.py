@@ -6,8 +6,8 @@
   its schema once;
 - `wire`: what goes through a vendor's SDK, and what its errors mean;
 - `egress`: what would be sent, as a report tells it;
-- `anthropic`, `openai`, `claude_cli`: the backends, each with `connect(settings, env) -> Backend`; others come as
-  entry points `assay.llm`.
+- `anthropic`, `openai`, `claude_cli`: the backends, each with `connect(settings, env) -> Backend`, and
+  `describe_model`, which needs no key and no SDK; others come as entry points `assay.llm`.
 
 Takes questions made of clean text; gives what became of them; imports `types`, `errors`, `config` and `retry`.
 """
@@ -15,6 +15,7 @@ Takes questions made of clean text; gives what became of them; imports `types`, 
 from assay.llm.contract import (
     FINAL,
     UNASKED,
+    AbsentModel,
     Answer,
     Backend,
     BatchBackend,
@@ -29,6 +30,7 @@ from assay.llm.dialogue import Answers, Dialogue, hold_dialogue, join_dialogues
 __all__ = [
     "FINAL",
     "UNASKED",
+    "AbsentModel",
     "Answer",
     "Answers",
     "Backend",

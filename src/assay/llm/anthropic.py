@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
-from assay.llm.contract import Answer, PaidRefusal, Question
+from assay.llm.contract import AbsentModel, Answer, PaidRefusal, Question
 from assay.llm.wire import (
+    ACCOUNT,
     TEMPERATURE,
     UnsupportedParameter,
     Wire,
@@ -107,7 +108,7 @@ class BatchStatus(Struct):
 def connect(settings: Settings, env: Mapping[str, str]) -> "Anthropic":
     """Connects to the service that the settings and the environment name."""
     sdk = import_sdk("anthropic")
-    url = (settings.url or env.get("ANTHROPIC_BASE_URL") or SERVICE).rstrip("/").removesuffix("/v1")
+    url = find_url(settings, env)
     key, token = env.get("ANTHROPIC_API_KEY"), env.get("ANTHROPIC_AUTH_TOKEN")
     if not key and not token and url == SERVICE:
         raise ModelUnavailable(f"no key for {url}; set ANTHROPIC_API_KEY")
@@ -119,6 +120,17 @@ def connect(settings: Settings, env: Mapping[str, str]) -> "Anthropic":
         open_telemetry=False,  # spans would be one more way out
     )
     return Anthropic(Wire(sdk, client, url, ACCESS, settings.timeout_s), settings.name or MODEL)
+
+
+def describe_model(settings: Settings, env: Mapping[str, str]) -> AbsentModel:
+    """The model that would be asked."""
+    where, model = ACCOUNT.sub("//", find_url(settings, env)), settings.name or MODEL
+    caches_from = find_cache_minimum(model) if where == SERVICE else None
+    return AbsentModel(backend=Anthropic.backend, model=model, where=where, caches_from=caches_from)
+
+
+def find_url(settings: Settings, env: Mapping[str, str]) -> str:
+    return (settings.url or env.get("ANTHROPIC_BASE_URL") or SERVICE).rstrip("/").removesuffix("/v1")
 
 
 class Anthropic:

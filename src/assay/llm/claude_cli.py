@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
-from assay.llm.contract import Answer, PaidRefusal, Question
+from assay.llm.contract import AbsentModel, Answer, PaidRefusal, Question
 from assay.llm.wire import build_status_error, render_task, sanitize_error, strip_fence
 from assay.types import Usage
 
@@ -60,6 +60,12 @@ def connect(settings: Settings, env: Mapping[str, str]) -> "ClaudeCli":
     if program is None:
         raise ModelUnavailable("no program called claude is on the PATH; install Claude Code, or choose another judge")
     return ClaudeCli(program, settings, env)
+
+
+def describe_model(settings: Settings, env: Mapping[str, str]) -> AbsentModel:
+    """The model that would be asked, though the program may not be there."""
+    where = shutil.which(PROGRAM, path=env.get("PATH", "")) or PROGRAM
+    return AbsentModel(backend=ClaudeCli.backend, model=settings.name or MODEL, where=where)
 
 
 class ClaudeCli:

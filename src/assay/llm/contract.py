@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Literal, Protocol
 
-from assay.errors import ModelError, ModelRefused
+from msgspec import Struct
+
+from assay.errors import ModelError, ModelRefused, ModelUnavailable
 from assay.types import CleanText, Usage, Value
 
 Trouble = Literal[
@@ -112,6 +114,21 @@ class Backend(Protocol):
 
     async def ask(self, question: Question) -> Answer:
         """Makes one call; raises `ModelBusy`, `ModelRefused` or `ModelUnavailable`."""
+
+    async def close(self) -> None: ...
+
+
+class AbsentModel(Struct, kw_only=True):
+    """A model that nobody asks: what is known of it without a way to it."""
+
+    backend: str
+    model: str
+    where: str
+    caches_from: int | None = None
+    room: int = 1
+
+    async def ask(self, question: Question) -> Answer:
+        raise ModelUnavailable("this command asks no model")
 
     async def close(self) -> None: ...
 

@@ -13,8 +13,17 @@ from msgspec import Struct
 
 from assay.config import Model as Settings
 from assay.errors import ModelUnavailable
-from assay.llm.contract import Answer, PaidRefusal, Question
-from assay.llm.wire import TEMPERATURE, UnsupportedParameter, Wire, decode_reply, import_sdk, render_task, strip_fence
+from assay.llm.contract import AbsentModel, Answer, PaidRefusal, Question
+from assay.llm.wire import (
+    ACCOUNT,
+    TEMPERATURE,
+    UnsupportedParameter,
+    Wire,
+    decode_reply,
+    import_sdk,
+    render_task,
+    strip_fence,
+)
 from assay.types import Usage
 
 SERVICE = "https://api.openai.com/v1"
@@ -65,7 +74,7 @@ class ModelListing(Struct):
 def connect(settings: Settings, env: Mapping[str, str]) -> "OpenAI":
     """Connects to the endpoint that the settings and the environment name."""
     sdk = import_sdk("openai")
-    url = (settings.url or env.get("OPENAI_BASE_URL") or SERVICE).rstrip("/")
+    url = find_url(settings, env)
     key = env.get("OPENAI_API_KEY")
     if not key and url == SERVICE:
         raise ModelUnavailable(f"no key for {url}; set OPENAI_API_KEY")
@@ -73,6 +82,17 @@ def connect(settings: Settings, env: Mapping[str, str]) -> "OpenAI":
     model = settings.name or (MODEL if url == SERVICE else find_served_model(sdk, access, url))
     client = sdk.AsyncOpenAI(**access, timeout=settings.timeout_s)
     return OpenAI(Wire(sdk, client, url, ACCESS, settings.timeout_s), model)
+
+
+def describe_model(settings: Settings, env: Mapping[str, str]) -> AbsentModel:
+    """The model that would be asked; which one an endpoint of one's own has, only that endpoint can say."""
+    url = find_url(settings, env)
+    model = settings.name or (MODEL if url == SERVICE else connect(settings, env).model)
+    return AbsentModel(backend=OpenAI.backend, model=model, where=ACCOUNT.sub("//", url))
+
+
+def find_url(settings: Settings, env: Mapping[str, str]) -> str:
+    return (settings.url or env.get("OPENAI_BASE_URL") or SERVICE).rstrip("/")
 
 
 def find_served_model(sdk: ModuleType, access: Mapping[str, Any], url: str) -> str:

@@ -12,7 +12,7 @@ from assay.pipeline import inputs
 from assay.pipeline import quality as judging
 from assay.pipeline.cost import measure_question
 from assay.pipeline.judgement import check_judge
-from assay.pipeline.models import AskOptions, ModelClient, open_models
+from assay.pipeline.models import AskOptions, ModelClient, check_available, open_models
 from assay.pipeline.score import open_run, read_transcripts, score_run
 from assay.pipeline.scoring_run import Selection
 from assay.scores import profiles
@@ -73,6 +73,7 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Selection, jobs: 
         closing(open_models(found.store, config, os.environ, AskOptions(only_kept=not may_ask))) as models,
         open_run(found.store, config, found.changes.roots, selection=choice, jobs=jobs, models=models) as run,
     ):
+        check_available(models.unavailable, config)
         if models.client and not may_ask:
             refuse_asking(models.client, run.list_questions())
         return score_run(run, found.changes.unreadable).report
@@ -148,6 +149,7 @@ def find_subject(store: Store, config: Config, id: str) -> judging.Subject:
 def judge_subject(store: Store, subject: judging.Subject, profile: Profile, config: Config, may_ask: bool) -> Quality:
     """What the judge that is set says, a model only where it may be asked."""
     with closing(open_models(store, config, os.environ, AskOptions(only_kept=not may_ask))) as asked:
+        check_available(asked.unavailable, config)
         if asked.client and not may_ask:
             refuse_asking(asked.client, judging.list_questions([subject], profile, config, asked))
         return judging.judge_quality([subject], profile, config, asked)[0]

@@ -10,19 +10,12 @@ from assay.config import Config
 from assay.llm import Backend, Question
 from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline.cost import measure_question
-from assay.pipeline.models import AskOptions, ModelAccess, ModelClient, connect_model
+from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import Selection
 from assay.stores import Store
 
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+?)(?:-\d+)?\]")
-KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
-NO_KEY = "not-set"
-
-
-def connect_without_key(config: Config, env: dict[str, str]) -> Backend:
-    """The way to the model, also for somebody who has no key yet: nothing is sent."""
-    return connect_model(config, env | {name: env.get(name) or NO_KEY for name in KEYS})
 
 
 def list_egress(

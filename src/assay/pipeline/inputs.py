@@ -103,9 +103,14 @@ AGO = re.compile(r"(\d+)([hdw])")
 UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-def find_transcripts(paths: Sequence[Path] | None) -> FoundFiles:
-    """What lies at the paths; without any, where the agents keep transcripts."""
-    return find_files(paths) if paths else find_usual_transcripts()
+def find_transcripts(paths: Sequence[Path] | None, config: Config) -> FoundFiles:
+    """What lies at the paths; without any, at those that are set, else where the agents keep transcripts."""
+    if paths or not config.paths:
+        return find_files(paths) if paths else find_usual_transcripts()
+    try:
+        return find_files([Path(one) for one in config.paths])
+    except BadInput as error:
+        raise BadInput(f"paths in the settings: {error}, or take it out of assay.toml or ASSAY_PATHS") from None
 
 
 def list_usual_places() -> list[Path]:
@@ -121,9 +126,9 @@ def find_usual_transcripts() -> FoundFiles:
     return replace(found, roots=(*found.roots, *missing))
 
 
-def explain_no_transcripts() -> str:
+def explain_no_transcripts(config: Config) -> str:
     """Where transcripts were looked for in vain, and what to do."""
-    looked = "\n  ".join(str(place) for place in list_usual_places())
+    looked = "\n  ".join(config.paths or (str(place) for place in list_usual_places()))
     return (
         f"no transcripts found; looked in\n  {looked}\n"
         "give the folder that has them, or try `assay demo` for bundled examples"

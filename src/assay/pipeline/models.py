@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from assay.config import Config
 from assay.errors import BadInput, ModelError, ModelRefused, ModelUnavailable
 from assay.judges import model as model_judge
-from assay.llm import UNASKED, Answer, Backend, Question, QuestionResult
+from assay.llm import UNASKED, AbsentModel, Backend, Question, QuestionResult
 from assay.llm.client import Patience, QuestionRunner, ask_all, ask_batch, split_batches
 from assay.llm.contract import BatchBackend
 from assay.llm.egress import Estimate
@@ -47,6 +47,20 @@ class ModelAccess(Struct, frozen=True, kw_only=True):
 NO_MODEL = ModelAccess()
 
 
+def find_outage(why: str | None) -> str:
+    """Why a model can't be asked, of what a report says of it; nothing where it could, and was not to be."""
+    return "" if why in (None, OVER_BUDGET, ONLY_KEPT) else str(why)
+
+
+def check_available(why: str, config: Config) -> None:
+    """Refuse to go on without the model that was asked for, unless another judge may stand in for it."""
+    if why and config.fallback == "none":
+        raise BadInput(
+            f"{why}; nothing was judged. --judge offline asks no model, "
+            "and fallback = offline (--fallback offline) lets it stand in for one"
+        )
+
+
 class AskOptions(Struct, frozen=True, kw_only=True):
     """How a model is asked."""
 
@@ -72,21 +86,6 @@ def open_models(store: Store, config: Config, env: Mapping[str, str], options: A
         return ModelAccess(unavailable=f"{config.judge} can't be asked: {error}")
 
 
-class AbsentModel(Struct, kw_only=True):
-    """A model that nobody asks: its name is all there is."""
-
-    backend: str
-    model: str
-    where: str
-    caches_from: int | None = None
-    room: int = 1
-
-    async def ask(self, question: Question) -> Answer:  # noqa: ARG002
-        raise ModelUnavailable(ONLY_KEPT)
-
-    async def close(self) -> None: ...
-
-
 def open_kept_answers(store: Store, config: Config, env: Mapping[str, str]) -> ModelAccess:
     """What was answered before, which needs neither a key nor a way to the service."""
     own = getattr(find_backend(config), "MODEL", "") if needs_model(config) and not config.model.url else ""
@@ -104,6 +103,13 @@ def needs_model(config: Config) -> bool:
 def connect_model(config: Config, env: Mapping[str, str]) -> Backend:
     """A way to the model that is set; raises `ModelUnavailable`."""
     found: Backend = find_backend(config).connect(config.model, env)
+    return found
+
+
+def describe_model(config: Config, env: Mapping[str, str]) -> Backend:
+    """The model that is set, as far as it is known without a key, a package of its service or a way to it."""
+    backend = find_backend(config)
+    found: Backend = getattr(backend, "describe_model", backend.connect)(config.model, env)
     return found
 
 

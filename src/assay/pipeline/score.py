@@ -17,7 +17,7 @@ from assay.config import Config, load_own_tenants, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
 from assay.pipeline.inputs import explain_no_transcripts, find_transcripts
-from assay.pipeline.models import ModelAccess, open_kept_answers
+from assay.pipeline.models import ModelAccess, check_available, find_outage, open_kept_answers
 from assay.pipeline.pool import Progress, count_cores, ignore_progress
 from assay.pipeline.retention import forget_expired
 from assay.pipeline.rework import find_lost, save_told
@@ -60,10 +60,10 @@ def read_transcripts(
     with_facts: bool = False,
 ) -> Iterator[Transcripts]:
     """Find the transcripts at the paths, or where the agents keep them, and read what is new into the store."""
-    files = find_transcripts(paths)
+    files = find_transcripts(paths, config)
     with closing(open_store(pick_store_url(config.store, os.environ))) as store:
         if not (files.files or paths or may_be_empty or store.transcripts.find_files(files.roots)):
-            raise BadInput(explain_no_transcripts())
+            raise BadInput(explain_no_transcripts(config))
         began = time.perf_counter()
         changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
         forget_expired(store, load_own_tenants(os.environ), datetime.now(UTC))
@@ -99,11 +99,14 @@ def score_run(
     chosen = [one for one in linked if run.selection.takes(one)]
     sessions, outcome = run.follow_sessions(chosen, linked)  # follow
     sessions = run.name_projects(sessions, chosen)
+    judge = run.describe_judge(sessions)
+    if run.client and not any(one.judge == run.client.model.backend for one in sessions):
+        check_available(find_outage(judge.fallback), run.config)
     found = build_report(  # count
         sessions,
         privacy.redact_entries(build_ledger(chosen), sessions, run.terms.privacy),
         streams=run.count_streams(),
-        judge=run.describe_judge(sessions),
+        judge=judge,
         skipped=count_skips(run.store, run.roots or (), unreadable),
         zone=pick_zone(run.config),
         seed=draw.seed if (draw := run.store.corrections.load_draw()) else "",
