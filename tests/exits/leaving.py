@@ -26,6 +26,7 @@ EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
     "sessions": ["", "--json", "--ledger"],
     "compare": ["--before-after 2026-01-01 {top}/in", "agent:claude {secret} {top}/in --json"],
+    "usage": ["", "--json", "--by project"],
     "streams": ["", "--json"],
     "doctor": ["", "--json"],
     "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],
@@ -62,7 +63,9 @@ EXITS: dict[str, list[str]] = {
     "eval mine": ["{session} --into {top}/mined", "{session} --into {top}/mined --json"],
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
-ALL_PATHS = frozenset({"score", "sessions", "streams", "doctor", "egress", "quality", "langfuse push", "audit"})
+ALL_PATHS = frozenset(
+    {"score", "sessions", "streams", "usage", "doctor", "egress", "quality", "langfuse push", "audit"}
+)
 CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge", "audit")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
 """Slices of one report, of which one tells enough once all of them were seen."""

@@ -102,6 +102,7 @@ RULES: dict[str, Rule] = {
         {
             "pipeline/scan_worker.py": "establishes facts while it scans, and hands pieces to privacy",
             "pipeline/privacy.py": "the one step: what it hands out is redacted",
+            "pipeline/usage.py": "counts tokens and time: no word of a turn comes out",
         },
     ),
     "kept summaries, pieces and skips are fetched": Rule(
@@ -109,6 +110,7 @@ RULES: dict[str, Rule] = {
         {
             "pipeline/doctor.py": "counts streams; skips go through privacy.redact_skips",
             "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
+            "pipeline/usage.py": "names folders, redacted, and counts",
             "cli/streams.py": "through privacy.redact_summary and privacy.redact_skips",
             "cli/show.py": "through privacy.redact_summary and privacy.redact_stream",
         },

@@ -22,6 +22,7 @@ PRINTED = {
     "stream": "show STREAM",
     "streams": "streams",
     "score_comparison": "compare --before-after 2026-11-05",
+    "usage": "usage",
     "quality": "quality",
     "egress": "egress",
     "doctor": "doctor",

@@ -26,7 +26,7 @@ from assay.cli.options import (
 )
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.report import answer_request
-from assay.cli.settings import load_config
+from assay.cli.settings import load_last_config
 from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.sides import Side, parse_side, split_at
@@ -89,7 +89,7 @@ def command(request: CompareRequest) -> None:
         raise BadInput(
             "give two sides, such as `last-week this-week` or `model:opus model:sonnet`, or --before-after DAY"
         )
-    config = load_config(**read_overrides(request))
+    config = load_last_config(**read_overrides(request))
     answer = answer_request(request, config)
     now = pick_report_time(config).astimezone(answer.zone)
     found = compare_request(request, answer.report.sessions, now)

@@ -14,7 +14,7 @@
 
 And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
 `audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in),
-`sides` (what is compared), `quality` (how well they were run), `egress` (what would be sent),
+`usage` (what it took), `sides` (what is compared), `quality` (how well they were run), `egress` (what would be sent),
 `doctor` (what may be amiss), `langfuse_scores` (what is pushed to a Langfuse project).
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`

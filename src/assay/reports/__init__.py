@@ -4,7 +4,7 @@
 - `json`: what machines read
 - `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
-- `comparison`: two groups of sessions beside each other
+- `comparison`: two groups of sessions beside each other; `usage`: what agents used
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
 - `audit`: a session as an audit shows it, and how far that is
 - `judges`: how good each judge is

@@ -8,6 +8,7 @@
 - `difference`: whether two shares differ, and what remains of that where many are tested;
 - `breakdown`: the same score by slice (project, model, intent, week …) and by window (the last 7 and 30 days);
 - `comparison`: two groups of sessions beside each other;
+- `usage`: dollars, tokens and time, added up;
 - `reasons`: why sessions did not crush, and what would have made them;
 - `survival`: how long lines stay;
 - `report`: all of it in one value;
