@@ -44,6 +44,7 @@ PANELS = {
         "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
     },
     "Settings and trust": {
+        "init": "Ask which folders to read, who judges and what must never leave, and write it as `assay.toml`.",
         "doctor": "Tell what was found and where, what was skipped and why, "
         "and which transcripts will soon be deleted.",
         "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",

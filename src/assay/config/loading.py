@@ -169,11 +169,17 @@ def list_config_files(env: Mapping[str, str], cwd: Path) -> Iterator[Path]:
 def load_file(path: Path) -> dict[str, object]:
     """What a file sets, by dotted name."""
     try:
-        given = tomllib.loads(path.read_text("utf-8"))
+        return read_values(path.read_text("utf-8"), path)
     except OSError as error:
         raise BadInput(f"{path}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+
+
+def read_values(text: str, path: Path) -> dict[str, object]:
+    """What the text of a file sets, by dotted name."""
+    try:
+        given = tomllib.loads(text)
     except RecursionError:
         raise BadInput(f"{path}: is nested too deeply to be a config file") from None
     except ValueError as error:  # a fault of its grammar, or a number of thousands of digits
