@@ -245,7 +245,7 @@ def test_a_session_sends_nothing_hostile_to_a_terminal(hostile: Path):
     assert len(listed) == len(PAYLOADS) + 1
     for one in listed:
         seen = on_terminal("show", one["id"], "--store", hostile / "s.db")
-        assert "Where it begins" in seen
+        assert "Transcript" in seen
         assert has_hostile(seen) == []
 
 

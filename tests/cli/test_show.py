@@ -44,9 +44,12 @@ def test_a_beginning_that_several_have_lists_them(store: Path):
     assert "xyz" not in ran.err
 
 
-def test_what_was_asked_done_and_answered_is_shown(store: Path):
-    shown = run("show", "xyz", "--store", store).out
+def test_what_was_asked_done_and_answered_is_shown_in_full_and_what_was_asked_on_a_screen(store: Path):
+    shown = run("show", "xyz", "--full", "--store", store).out
     assert not [words for words in ("weave row 0 of xyz", "row 10 is woven", "Bash") if words not in shown]
+    screen = run("show", "xyz", "--store", store).out
+    assert not [words for words in ("weave row 0 of xyz", "weave row 10 of xyz") if words not in screen]
+    assert "row 10 is woven" not in screen
 
 
 def test_a_stream_whose_file_is_deleted_or_overwritten_does_not_break_show(tmp_path: Path):
@@ -92,16 +95,59 @@ def test_a_session_is_shown_by_its_id_or_how_it_begins(scored: tuple[Path, list[
     store, listed = scored
     for given in (listed[0]["id"], listed[0]["id"][:8]):
         detail = run("show", given, "--store", store, "--json").json
-        assert list(detail) == ["kind", "schema_version", "session", "turns"]
+        assert list(detail) == ["kind", "schema_version", "session", "transcripts", "turns"]
         assert detail["session"] == listed[0]
         assert [turn["prompt"]["at"] for turn in detail["turns"]] == listed[0]["prompts_at"]
 
 
 def test_a_session_says_how_it_ended_why_and_what_happened(scored: tuple[Path, list[dict[str, Any]]]):
     store, listed = scored
-    shown = run("show", listed[0]["id"], "--store", store).out
+    shown = run("show", listed[0]["id"], "--full", "--store", store).out
     words = ["crushed", "Why", "Where it begins", "a new conversation", "Facts", "tokens", "Turns", "row 0 is woven"]
-    assert not [word for word in (*words, listed[0]["id"], listed[0]["title"]) if word not in shown]
+    assert not [word for word in (*words, listed[0]["id"], listed[0]["title"], "Transcript") if word not in shown]
+
+
+def test_a_session_is_one_screen_with_a_line_for_each_prompt(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    shown = run("show", listed[0]["id"], "--store", store, env={"COLUMNS": "80"}).out.splitlines()
+    assert len(shown) <= 40
+    titles = [line for line in shown if line and line == line.lstrip() and line.split(":")[0].isalpha()]
+    assert [one.split(":")[0] for one in titles][-5:] == ["Why", "Evidence", "Facts", "Prompts", "Transcript"]
+    assert [line.strip() for line in shown if "weave row" in line][-3:] == [
+        f"{n}  weave row {10 * n - 10} of loom-00" for n in (1, 2, 3)
+    ]
+    assert any("a check of the prompts, not of success" in line for line in shown)
+
+
+def test_a_session_names_its_transcript_and_the_command_that_goes_on_with_it(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    file = store.parent / "in" / "00.jsonl"
+    resume = "cd /home/ada/loom && claude --resume 00"
+    shown = run("show", listed[0]["id"], "--store", store, env={"COLUMNS": "40"}).out.splitlines()
+    assert [line.strip() for line in shown[shown.index("Transcript") + 1 :][:2]] == [str(file), resume]
+    kept = run("show", listed[0]["id"], "--store", store, "--json").json["transcripts"]
+    assert kept == [{"stream": "loom-00", "file": str(file), "is_gone": False, "resume": resume}]
+
+
+def test_last_is_the_session_that_ended_last(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    newest = max(listed, key=lambda one: one["ended_at"])
+    assert run("show", "last", "--store", store, "--json").json["session"]["id"] == newest["id"]
+
+
+def test_an_id_is_that_of_a_stream_where_that_is_said(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    assert run("show", "--stream", "loom-07", "--store", store, "--json").json["kind"] == "stream"
+    ran = run("show", "--stream", listed[0]["id"], "--store", store)
+    assert (ran.code, is_one_line(ran.err)) == (2, True)
+    assert "no stream begins with" in ran.err
+
+
+@pytest.mark.parametrize("given", ["nowhere/at/all.jsonl", "gone.jsonl", "/"])
+def test_a_path_is_no_id_and_that_is_said(store: Path, given: str):
+    ran = run("show", given, "--store", store)
+    assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True)
+    assert ("no such file or folder" if given != "/" else "is a path, not an id") in ran.err
 
 
 def test_a_beginning_that_several_sessions_have_lists_them(scored: tuple[Path, list[dict[str, Any]]]):

@@ -24,12 +24,15 @@ PULL = "--since 2026-01-01 --into {top}/in/pulled"
 
 EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
-    "sessions": ["", "--json", "--ledger"],
+    "sessions": ["", "--json", "--ledger", "--all --search e"],
     "compare": ["--before-after 2026-01-01 {top}/in", "agent:claude {secret} {top}/in --json"],
     "usage": ["", "--json", "--by project"],
     "streams": ["", "--json"],
     "doctor": ["", "--json"],
-    "show": ["{session}", "{session} --json", "{stream} --json", "{stream}", "{beginning}", "nobody"],
+    "show": [
+        "{session}", "{session} --full", "{session} --json", "{stream} --json", "{stream}", "{stream} --stream --full",
+        "{beginning}", "nobody",
+    ],
     "egress": ["", "--json --judge anthropic", "--judge anthropic", "--words --judge openai --model x"],
     "session rename": ["{session} {secret}"],
     "session mark": ["{session} not --why {secret}", "{session} landed", "{session} --undo"],
@@ -40,7 +43,7 @@ EXITS: dict[str, list[str]] = {
               "--import {top}/out-verdicts.jsonl"],
     "session split": ["{session} 2", "{session} 99"],
     "session merge": ["{session} {other}"],
-    "demo": ["", "--json"],
+    "demo": ["", "--json", "9d4a5cfc --full"],
     "quality": [
         "", "--json", "--details", "-p revised --json", "--dry-run", "--dry-run --judge anthropic",
         "--dry-run --json --judge openai --model x", *(f"-o {{top}}/out-quality{end}" for end in QUALITY_FORMATS),

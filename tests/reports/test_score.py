@@ -113,8 +113,8 @@ def test_no_line_is_wider_than_the_terminal(width: int):
         (99, ""),
         (100, "project intent"),
         (109, "project intent"),
-        (110, "project intent turns grade"),
-        (140, "project intent turns grade"),
+        (110, "project intent turns wording"),
+        (140, "project intent turns wording"),
     ],
 )
 def test_a_narrow_terminal_gets_fewer_columns(width: int, more: str):

@@ -146,7 +146,7 @@ def test_the_checks_stand_by_pillar():
     assert "clarity       ✓ goal explicit   ✗ scope bounded" in shown
     assert "workflow      – plan first" in shown
     assert "– does not apply" in shown
-    assert "grade B" in shown
+    assert "wording graded B: how it was asked, not how it ended" in shown
 
 
 def test_facts_are_readable_and_zeros_are_left_out():

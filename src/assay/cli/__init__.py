@@ -3,6 +3,7 @@
 - `main` is the way in; `program` knows the commands and imports the one that is called; `trouble` says what went wrong.
 - `options`: every option once, and a command made of the fields of its request.
 - `settings`: the settings that hold, with what options override; `consent`: the person's yes before a model is asked.
+- `terminal`: what answers are drawn on, and the pager; `symbols`: words for terminals without signs.
 - `report`: from a request to a report; `progress`: the bar; `output`: JSON to stdout, reports to files.
 - Commands: `score`, `sessions`, `show`, `streams`, `quality`, `compare`, `usage`, `egress`, `doctor`, `demo`,
   `session`, `audit`, `judges`, `profiles`, `init`, `completion`, `langfuse`, and `eval` with `eval_run`

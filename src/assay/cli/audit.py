@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 from rich.rule import Rule
 
 from assay.cli.options import AsJson, Jobs, Project, Since, StorePath, Until, options, read_overrides
@@ -19,6 +18,7 @@ from assay.cli.output import check_target, let_pipe_close, print_json, print_not
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection, explain_empty_selection, score_transcripts
 from assay.cli.settings import load_last_config
+from assay.cli.terminal import Console
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline.audit import begin_draw, draw_sessions, save_answer, withdraw_answer

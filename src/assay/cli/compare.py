@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.options import (
     AsJson,
@@ -27,6 +26,7 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
+from assay.cli.terminal import Console
 from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.sides import Side, parse_side, split_at

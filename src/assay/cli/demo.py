@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from assay.cli.options import AsJson
 from assay.cli.report import answer_request
 from assay.cli.score import ScoreRequest, print_report
-from assay.cli.show import print_by_id
+from assay.cli.show import InFull, Showing, print_by_id
+from assay.cli.terminal import Console
 from assay.config import Config
+from assay.pipeline.score import open_run
 from assay.stores import open_store, pick_store_url
 
 EXAMPLE = "Example: `assay demo`, then `assay demo ID` for why one of its sessions landed or did not"
@@ -22,7 +23,7 @@ EXAMPLE = "Example: `assay demo`, then `assay demo ID` for why one of its sessio
 Id = Annotated[str | None, typer.Argument(metavar="[ID]", help="Show this session of the examples instead.")]
 
 
-def command(id: Id = None, as_json: AsJson = False) -> None:
+def command(id: Id = None, full: InFull = False, as_json: AsJson = False) -> None:
     """Score bundled example transcripts, offline; nothing of yours is read, nothing is kept."""
     with as_file(files("assay").joinpath("examples")) as examples, tempfile.TemporaryDirectory() as folder:
         config = Config(store=str(Path(folder) / "demo.db"))
@@ -30,8 +31,12 @@ def command(id: Id = None, as_json: AsJson = False) -> None:
         if id is None:
             print_report(answer, as_json=as_json)
         else:
-            with closing(open_store(pick_store_url(config.store, {}))) as store:
-                print_by_id(store, config, id, as_json=as_json, lists="`assay demo` lists them")
+            with (
+                closing(open_store(pick_store_url(config.store, {}))) as store,
+                open_run(store, config) as run,
+            ):
+                lists = "`assay demo` lists them"
+                print_by_id(Showing(run=run, in_full=full, as_json=as_json, lists=lists, name="assay demo"), id)
     if id is None and not as_json:
         hint = "\nThese are examples: `assay demo ID` tells why; `assay score` scores your own."
         Console().print(Text(hint, "dim"))

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.options import AsJson, Jobs, Paths, StorePath, options, read_overrides
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
 from assay.cli.settings import load_settings
+from assay.cli.terminal import Console
 from assay.pipeline import privacy
 from assay.pipeline.doctor import examine_store
 from assay.pipeline.inputs import pick_report_time

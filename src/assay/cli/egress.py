@@ -6,7 +6,6 @@ from typing import Annotated
 import msgspec
 import typer
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.options import (
     AsJson,
@@ -27,6 +26,7 @@ from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config
+from assay.cli.terminal import Console
 from assay.llm.egress import Egress
 from assay.pipeline.egress import list_egress
 from assay.pipeline.models import describe_model, needs_model

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from assay.cli import eval_promote
 from assay.cli.eval_run import (
@@ -23,6 +23,7 @@ from assay.cli.eval_run import (
 )
 from assay.cli.options import AsJson, options
 from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
+from assay.cli.terminal import Console
 from assay.errors import InvalidRun
 from assay.evals.deciding import planner
 from assay.evals.promoting.verify import verify_run

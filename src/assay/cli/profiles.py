@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from assay.cli.options import AsJson
 from assay.cli.output import let_pipe_close, print_json
+from assay.cli.terminal import Console
 from assay.errors import BadInput
 from assay.reports.format import format_count, format_line
 from assay.reports.profiles import ListedProfile, render_profile, render_profiles

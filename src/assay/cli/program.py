@@ -1,7 +1,6 @@
 """The program `assay`: its commands, each imported when it is called, and what becomes of errors."""
 
 import errno
-import io
 import os
 import sys
 from importlib import import_module
@@ -11,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay import __version__
+from assay.cli.symbols import prepare_output
 from assay.errors import AssayError, RunStopped
 
 COMPLETING = "_ASSAY_COMPLETE"
@@ -22,7 +22,7 @@ PANELS = {
         "demo": "Score bundled example transcripts, offline; nothing of yours is read, nothing is kept.",
         "score": "Score your sessions: how many landed, why the others did not, and what to do about it.",
         "sessions": "List sessions: when, where, what for, and whether they crushed.",
-        "show": "Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn.",
+        "show": "Show a session on one screen: how it ended and why, evidence, facts and prompts; or a stream.",
         "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
         "streams": "List conversations with what can be established about them without asking any model.",
     },
@@ -118,9 +118,7 @@ def run() -> None:
     sys.excepthook = report_crash
     if COMPLETING in os.environ:
         import_module("typer.completion").completion_init()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ✓ gets a ?
+    prepare_output()
     try:
         try:
             app()

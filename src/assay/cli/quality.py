@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.consent import check_complete, open_allowed_models, read_consent
 from assay.cli.egress import print_egress
@@ -36,6 +35,7 @@ from assay.cli.output import check_targets, let_pipe_close, print_json, print_wr
 from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config, load_last_config
+from assay.cli.terminal import Console
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress

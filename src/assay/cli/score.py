@@ -90,7 +90,7 @@ def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) 
         print_json(answer.report)
     else:
         let_pipe_close()
-        console = import_module("rich.console").Console()  # JSON needs nothing that draws
+        console = import_module("assay.cli.terminal").Console()  # JSON needs nothing that draws
         render_score = import_module("assay.reports.score").render_score
         console.print(render_score(answer.report, answer.zone, console.width, by))
     if answer.note:

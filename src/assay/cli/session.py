@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from assay.cli.options import AsJson, StorePath, check_word
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.settings import load_last_config
+from assay.cli.terminal import Console
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import corrections

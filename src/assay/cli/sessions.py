@@ -1,12 +1,13 @@
 """`assay sessions`: all sessions, or the ledger that says where each begins and why."""
 
+import os
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import tzinfo
 from typing import Annotated, get_args
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 from rich.text import Text
 
 from assay.cli.options import (
@@ -32,25 +33,55 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
+from assay.cli.terminal import Console
+from assay.config import Config
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.privacy import build_rules
+from assay.pipeline.search import search_sessions
 from assay.reports.format import format_count
 from assay.reports.json import SessionsView
-from assay.reports.sessions import measure_session_ids, render_ledger, render_sessions
-from assay.types import Intent, LedgerLine, Session
+from assay.reports.sessions import BEGAN, SORTS, TIMES, render_ledger, render_sessions, sort_sessions
+from assay.scores.breakdown import name_intent
+from assay.scores.prism import has_substance
+from assay.stores import open_store, pick_store_url
+from assay.types import Aim, Intent, LedgerLine, Session
 
 EXAMPLE = "Example: `assay sessions --since 7d --not-crushed`, then `assay show ID` for why"
-INTENTS = get_args(Intent)
+INTENTS = (*get_args(Intent), *(aim for aim in get_args(Aim) if aim not in get_args(Intent)))
 
 Crushed = Annotated[
     bool | None, typer.Option("--crushed/--not-crushed", help="Only those that did, or did not, crush.")
 ]
 OfIntent = Annotated[str | None, typer.Option("--intent", metavar="INTENT", help=f"Only {', '.join(INTENTS)}.")]
+Search = Annotated[
+    str | None,
+    typer.Option(
+        "--search",
+        metavar="WORDS",
+        help='Only those with all these words in their prompts or title; `"a phrase"` in quotes stays together.',
+    ),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(
+        "--sort",
+        metavar="BY",
+        help=f"By {', '.join(SORTS)}: the most first; the least chance; the newest last.",
+    ),
+]
+Everything = Annotated[bool, typer.Option("--all", help="List trivial sessions, too: else a line counts them.")]
 AsLedger = Annotated[
     bool, typer.Option("--ledger", help="Show where sessions begin and were joined, and by what sign.")
 ]
 
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", min=0, metavar="N", help="Only the newest N; 0 is all. Else what a terminal can show."),
+    typer.Option(
+        "--limit",
+        min=0,
+        metavar="N",
+        help="Only the newest N, or the first by --sort; 0 is all.",
+    ),
 ]
 AROUND = 5
 """Lines of a terminal that are not rows of the table."""
@@ -65,7 +96,10 @@ class SessionsRequest(Struct, frozen=True, kw_only=True):
     project: Project = None
     crushed: Crushed = None
     intent: OfIntent = None
+    search: Search = None
+    sort: Sort = None
     limit: Limit = None
+    everything: Everything = False
     ledger: AsLedger = False
     judge: Judge = None
     model: ModelName = None
@@ -84,15 +118,21 @@ class SessionsRequest(Struct, frozen=True, kw_only=True):
 def command(request: SessionsRequest) -> None:
     """List sessions: when, where, what for, and whether they crushed."""
     check_word(request.intent, INTENTS, "--intent")
-    answer = answer_request(request, load_last_config(**read_overrides(request)))
+    check_word(request.sort, [*SORTS], "--sort")
+    config = load_last_config(**read_overrides(request))
+    answer = answer_request(request, config)
     sessions = select_sessions(request, answer.report.sessions)
+    if request.search is not None:
+        sessions = find_words(request.search, config, sessions)
+    if request.sort:
+        sessions = sort_sessions(sessions, request.sort)
     entries = select_entries(sessions, answer.report.ledger)
     if request.as_json:
-        print_json(SessionsView(sessions=sessions, ledger=entries))
+        print_json(SessionsView(sessions=limit_sessions(sessions, request, request.limit), ledger=entries))
     elif request.ledger:
         print_ledger(entries, answer.zone)
     else:
-        print_sessions(sessions, answer.zone, request.limit)
+        print_sessions(sessions, answer.zone, request)
     note = answer.note or (
         "" if sessions else f"none of {format_count(len(answer.report.sessions), 'session')} is like that"
     )
@@ -101,13 +141,27 @@ def command(request: SessionsRequest) -> None:
 
 
 def select_sessions(request: SessionsRequest, sessions: Sequence[Session]) -> list[Session]:
-    """Those of the sessions that `--crushed` and `--intent` leave."""
+    """Those of the sessions that `--crushed` and `--intent` leave; of the intent, what is listed."""
     return [
-        session
-        for session in sessions
-        if (request.crushed is None or session.crushed is request.crushed)
-        and (request.intent is None or session.intent == request.intent)
+        one
+        for one in sessions
+        if (request.crushed is None or one.crushed is request.crushed)
+        and (request.intent is None or request.intent == name_intent(one) or (one.intent and request.intent == one.aim))
     ]
+
+
+def find_words(text: str, config: Config, sessions: Sequence[Session]) -> list[Session]:
+    """Those of the sessions in which words were said."""
+    rules = build_rules(config, pick_report_time(config))
+    with closing(open_store(pick_store_url(config.store, os.environ))) as store:
+        return search_sessions(store, sessions, text, rules)
+
+
+def limit_sessions(sessions: Sequence[Session], request: SessionsRequest, most: int | None) -> Sequence[Session]:
+    """As many as are wanted: the newest, or the first by what they are sorted by; all for 0."""
+    if not most:
+        return sessions
+    return sessions[:most] if request.sort and request.sort not in TIMES else sessions[-most:]
 
 
 def select_entries(sessions: Sequence[Session], ledger: Sequence[LedgerLine]) -> list[LedgerLine]:
@@ -123,18 +177,20 @@ def print_ledger(entries: Sequence[LedgerLine], zone: tzinfo) -> None:
     console.print(render_ledger(entries, zone, console.width))
 
 
-def print_sessions(sessions: Sequence[Session], zone: tzinfo, limit: int | None) -> None:
-    """Print the table of sessions: as many as asked for, else as a terminal can show."""
+def print_sessions(sessions: Sequence[Session], zone: tzinfo, request: SessionsRequest) -> None:
+    """Print the table of sessions: as many as asked for, else as a terminal can show; trivial ones in a line."""
     let_pipe_close()
     console = Console()
     if not sessions:
         return
+    told = sessions if request.everything or request.search else [one for one in sessions if has_substance(one)]
+    told = told or sessions
     fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
-    most = fitting if limit is None else limit
-    shown = sessions[-most:] if most else sessions
-    console.print(render_sessions(shown, zone, console.width, measure_session_ids(sessions)))
+    shown = limit_sessions(told, request, fitting if request.limit is None else request.limit)
+    console.print(render_sessions(shown, zone, console.width, request.sort))
     counted = [session.crushed for session in sessions if session.crushed is not None]
     counts = f"{format_count(len(sessions), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
-    earlier = len(sessions) - len(shown)
-    hint = f"; {earlier} earlier ones with --limit 0" if earlier else ""
-    console.print(Text(f"\n{counts}{hint}; `assay show ID` says why", "dim"))
+    folded, more = len(sessions) - len(told), len(told) - len(shown)
+    counts += f"; {folded} trivial not listed (--all)" if folded else ""
+    counts += f"; {more} {'earlier' if (request.sort or BEGAN) in TIMES else 'more'} with --limit 0" if more else ""
+    console.print(Text(f"\n{counts}; `assay show ID` says why", "dim"))

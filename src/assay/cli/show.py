@@ -1,4 +1,4 @@
-"""`assay show`: one session with its evidence, or one stream, turn by turn."""
+"""`assay show`: one session, or one stream, on a screen; in full, with all evidence and turn by turn."""
 
 import os
 from collections.abc import Sequence
@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
-from rich.console import Console
-from rich.text import Text
 
 from assay.cli.options import (
     AsJson,
@@ -28,42 +26,52 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
 from assay.cli.settings import list_what_ifs, load_last_config, load_last_report
+from assay.cli.terminal import Console, print_paged
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
-from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import ScoringRun
 from assay.reports.format import format_line
-from assay.reports.json import build_session, build_stream
+from assay.reports.json import TranscriptPlace, build_place, build_session, build_stream
+from assay.reports.score import render_section
 from assay.reports.session import render_session
+from assay.reports.session_screen import render_places, render_screen, render_stream_screen
 from assay.reports.sessions import render_sessions
 from assay.reports.streams import render_stream
 from assay.scores.prism import has_crushed
 from assay.sessions.links import LinkedSession
-from assay.stores import Store, open_existing_store, pick_store_url
+from assay.stores import open_existing_store, pick_store_url
 from assay.types import Session, StreamSummary
 
-EXAMPLE = "Example: `assay show 3f2a91c0`, with an id from `assay score`"
+EXAMPLE = "Example: `assay show last`, or `assay show 3f2a91c0 --full`, with an id from `assay sessions`"
 LISTS = "`assay sessions` and `assay streams` list them"
+LAST = "last"
 MOST = 10
 
 Id = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="A session or a stream, or how its id begins; `assay sessions` and `assay streams` list them.",
+        help="A session or a stream, or how its id begins; `last` is the session that ended last. "
+        "`assay sessions` and `assay streams` list them.",
     ),
 ]
+InFull = Annotated[
+    bool, typer.Option("--full", help="All of it: every piece of evidence, every check, and turn by turn.")
+]
+OfStream = Annotated[bool, typer.Option("--stream", help="The id is that of a stream, whatever sessions are called.")]
 
 
 class ShowRequest(Struct, frozen=True, kw_only=True):
     """What `assay show` takes."""
 
     id: Id
+    full: InFull = False
+    stream: OfStream = False
     judge: Judge = None
     model: ModelName = None
     model_url: ModelUrl = None
@@ -76,12 +84,41 @@ class ShowRequest(Struct, frozen=True, kw_only=True):
     store: StorePath = None
 
 
+class Showing(Struct, frozen=True, kw_only=True):
+    """A scoring of a store in which something is looked up, and how what is found is shown."""
+
+    run: ScoringRun
+    is_stream: bool = False
+    in_full: bool = False
+    as_json: bool = False
+    lists: str = LISTS
+    """What to do where nothing is found."""
+    name: str = "assay show"
+    """The command that shows it."""
+
+
 @options(ShowRequest)
 def command(request: ShowRequest) -> None:
-    """Show a session: how it ended and why, with every piece of evidence; or a stream, turn by turn."""
+    """Show a session on one screen: how it ended and why, evidence, facts and prompts; or a stream."""
     config = load_last_config(**read_overrides(request))
-    with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:
-        print_by_id(store, config, request.id, as_json=request.as_json, lists=f"{LISTS}{describe_last_flags(config)}")
+    check_id(request.id)
+    with (
+        closing(open_existing_store(pick_store_url(config.store, os.environ))) as store,
+        open_run(store, config) as run,
+    ):
+        lists = f"{LISTS}{describe_last_flags(config)}"
+        print_by_id(
+            Showing(run=run, is_stream=request.stream, in_full=request.full, as_json=request.as_json, lists=lists),
+            request.id,
+        )
+
+
+def check_id(given: str) -> None:
+    """Refuse a path: sessions have ids."""
+    if os.sep in given or given.endswith(".jsonl"):
+        is_there = os.path.exists(os.path.expanduser(given))
+        what = "is a path, not an id" if is_there else "there is no such file or folder, and no id has this form"
+        raise BadInput(f"{format_line(given, 200)}: {what}; `assay sessions PATH` lists the sessions of a transcript")
 
 
 def describe_last_flags(config: Config) -> str:
@@ -90,49 +127,48 @@ def describe_last_flags(config: Config) -> str:
     return f"; the last report was made with {' '.join(flags)}: give the same" if flags else ""
 
 
-def print_by_id(store: Store, config: Config, prefix: str, *, as_json: bool, lists: str = LISTS) -> None:
-    """Print the session or stream of a store whose id begins so; `lists` says what lists them."""
-    with open_run(store, config) as run:
-        with ProgressBar("judging") as bar:
-            run.judge_streams(bar.show)
-        linked = run.link_all()
-        there = Candidates(linked=linked, streams=find_streams(store, prefix, run), lists=lists)
-        found = find_by_id(there, prefix, run)
-        if isinstance(found, StreamSummary):
-            print_stream(store, config, found, list_sessions_in(run, found, linked), as_json=as_json)
-        else:
-            print_session(store, config, found, as_json=as_json)
+def print_by_id(showing: Showing, prefix: str) -> None:
+    """Print the session or stream whose id begins so."""
+    run = showing.run
+    with ProgressBar("judging") as bar:
+        run.judge_streams(bar.show)
+    linked = run.link_all()
+    found = find_by_id(showing, prefix, linked)
+    if isinstance(found, StreamSummary):
+        print_stream(showing, found, list_sessions_in(run, found, linked))
+    else:
+        print_session(showing, found)
 
 
-def find_streams(store: Store, prefix: str, run: ScoringRun) -> list[StreamSummary]:
+def find_streams(run: ScoringRun, prefix: str) -> list[StreamSummary]:
     """Streams whose id begins so, as they may be seen."""
     with closing(Pool(1)) as pool:
-        establish_facts(store, pool, None, prefix)
-    return [
-        privacy.redact_summary(one, run.terms.privacy) for one in store.transcripts.list_streams(None, prefix=prefix)
-    ]
+        establish_facts(run.store, pool, None, prefix)
+    rules = run.terms.privacy
+    return [privacy.redact_summary(one, rules) for one in run.store.transcripts.list_streams(None, prefix=prefix)]
 
 
-class Candidates(Struct, frozen=True, kw_only=True):
-    """All sessions, and the streams whose id begins as given."""
-
-    linked: Sequence[LinkedSession]
-    streams: Sequence[StreamSummary]
-    lists: str = LISTS
-
-
-def find_by_id(there: Candidates, prefix: str, run: ScoringRun) -> Session | StreamSummary:
+def find_by_id(showing: Showing, prefix: str, linked: Sequence[LinkedSession]) -> Session | StreamSummary:
     """The session or stream whose id begins so; none or several are refused."""
-    linked = [one for one in there.linked if any(part.id.startswith(prefix) for part in one.segments)]
-    exact = [one for one in linked if any(part.id == prefix for part in one.segments)]
-    streams = [one for one in there.streams if one.id == prefix]
+    run, there = showing.run, find_streams(showing.run, prefix)
+    wanted = [] if showing.is_stream else find_linked(linked, prefix)
+    exact = [one for one in wanted if any(part.id == prefix for part in one.segments)]
+    streams = [one for one in there if one.id == prefix]
     if not exact and not streams:
-        exact, streams = linked, list(there.streams)
+        exact, streams = wanted, there
     if not exact and not streams:
-        raise BadInput(f"no session or stream begins with {format_line(prefix, 60)!r}; {there.lists}")
+        what = "stream" if showing.is_stream else "session or stream"
+        raise BadInput(f"no {what} begins with {format_line(prefix, 60)!r}; {showing.lists}")
     if len(exact) + len(streams) > 1:
-        raise build_ambiguity_error(prefix, run.follow_sessions(exact[:MOST], there.linked)[0], streams, len(exact))
-    return streams[0] if streams else build_sessions(run, exact, there.linked)[0]
+        raise build_ambiguity_error(prefix, build_sessions(run, exact[:MOST], linked), streams, len(exact))
+    return streams[0] if streams else build_sessions(run, exact, linked)[0]
+
+
+def find_linked(linked: Sequence[LinkedSession], prefix: str) -> list[LinkedSession]:
+    """Sessions whose id, or that of one joined to them, begins so; `last` is the one that ended last."""
+    if prefix == LAST:
+        return [max(linked, key=lambda one: max(part.ended_at for part in one.segments))] if linked else []
+    return [one for one in linked if any(part.id.startswith(prefix) for part in one.segments)]
 
 
 def build_sessions(run: ScoringRun, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]) -> list[Session]:
@@ -149,7 +185,8 @@ def build_ambiguity_error(
     names += [f"stream  {one.id}  {format_line(one.title, 60)}" for one in streams]
     listed = "\n  ".join(names[:MOST])
     total = there + len(streams)
-    return BadInput(f"{total} sessions and streams begin with {prefix!r}; give more of the id:\n  {listed}")
+    more = "give more of the id" + (", or --stream" if there and streams else "")
+    return BadInput(f"{total} sessions and streams begin with {prefix!r}; {more}:\n  {listed}")
 
 
 def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[LinkedSession]) -> list[Session]:
@@ -159,28 +196,47 @@ def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[Li
     return build_sessions(run, there, linked)
 
 
-def print_session(store: Store, config: Config, session: Session, *, as_json: bool) -> None:
-    turns = read_turns(store, config, session)
-    if as_json:
-        print_json(build_session(session, turns))
-    else:
-        let_pipe_close()
-        has_floors = config.outcome.floors == "published"
-        Console().print(render_session(session, turns, pick_zone(config), has_floors=has_floors))
+def list_places(run: ScoringRun, session: Session) -> list[TranscriptPlace]:
+    """Where the streams of a session are kept, as may be seen."""
+    return [
+        build_place(one)
+        for stream in session.streams
+        for one in find_streams(run, stream)
+        if (one.agent, one.id) == (session.agent, stream)
+    ]
 
 
-def print_stream(
-    store: Store, config: Config, summary: StreamSummary, sessions: Sequence[Session], *, as_json: bool
-) -> None:
-    whole = privacy.redact_stream(
-        store.transcripts.load_stream(summary.agent, summary.id), privacy.build_rules(config, pick_report_time(config))
-    ).stream
-    if as_json:
-        print_json(build_stream(summary, whole, [session.id for session in sessions]))
+def print_session(showing: Showing, session: Session) -> None:
+    run = showing.run
+    config, zone = run.config, pick_zone(run.config)
+    turns, places = read_turns(run.store, config, session), list_places(run, session)
+    if showing.as_json:
+        print_json(build_session(session, turns, places))
         return
     let_pipe_close()
     console = Console()
-    console.print(render_stream(summary, whole))
-    if sessions:
-        console.print(Text("Sessions in it", "bold"))
-        console.print(render_sessions(sessions, pick_zone(config), console.width))
+    if not showing.in_full:
+        again = f"{showing.name} {session.id} --full"
+        console.print(render_screen(session, turns, zone, console.width))
+        console.print(*render_places(places, again), sep="\n", soft_wrap=True)
+        return
+    has_floors = config.outcome.floors == "published"
+    print_paged(console, render_session(session, turns, zone, has_floors=has_floors), *render_places(places))
+
+
+def print_stream(showing: Showing, summary: StreamSummary, sessions: Sequence[Session]) -> None:
+    run = showing.run
+    kept = run.store.transcripts.load_stream(summary.agent, summary.id)
+    whole = privacy.redact_stream(kept, run.terms.privacy).stream
+    if showing.as_json:
+        print_json(build_stream(summary, whole, [session.id for session in sessions]))
+        return
+    let_pipe_close()
+    console, zone = Console(), pick_zone(run.config)
+    listed = render_section("Sessions in it", [render_sessions(sessions, zone, console.width)] if sessions else [])
+    if showing.in_full:
+        print_paged(console, render_stream(summary, whole, zone), *listed)
+    else:
+        console.print(render_stream_screen(summary, whole, listed, zone, console.width))
+        again = f"{showing.name} --stream {summary.id} --full"
+        console.print(*render_places([build_place(summary)], again), sep="\n", soft_wrap=True)

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 from rich.text import Text
 
 from assay.cli.options import AsJson, Jobs, Paths, StorePath, options, read_overrides
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
 from assay.cli.settings import load_settings
+from assay.cli.terminal import Console
 from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
 from assay.pipeline.score import Transcripts

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 from msgspec import Struct
-from rich.console import Console
 
 from assay.cli.options import (
     AsJson,
@@ -23,6 +22,7 @@ from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.progress import ProgressBar, open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config
+from assay.cli.terminal import Console
 from assay.pipeline.usage import list_usage
 from assay.reports.usage import render_usage
 from assay.scores.usage import WAYS, build_usage

@@ -12,7 +12,8 @@
 - `scoring_run`: one scoring of a store, step by step
 - `rework`: what became of lines; `repositories`: where; `projects`: which folders are one project
 
-And what is built on it: `api` (for Python), `lookup` (sessions by id), `corrections` (a person's word on them),
+And what is built on it: `api` (for Python), `lookup` (sessions by id), `search` (by words),
+`corrections` (a person's word on them),
 `audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in),
 `usage` (what it took), `sides` (what is compared), `quality` (how well they were run), `egress` (what would be sent),
 `doctor` (what may be amiss), `langfuse_scores` (what is pushed to a Langfuse project).

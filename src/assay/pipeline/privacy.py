@@ -264,6 +264,37 @@ def keep_ids(turn: Turn, silent: Turn) -> Turn:
     )
 
 
+class SpokenPrompt(Struct, frozen=True):
+    """Of a kept prompt, when and what."""
+
+    at: str = ""
+    text: str = ""
+
+
+class SpokenTurn(Struct, frozen=True):
+    """Of a kept turn, what was said and whose words that is; the rest is left where it lies."""
+
+    prompt: SpokenPrompt | None = None
+    signs: tuple[str, ...] = ()
+
+
+SPOKEN = msgspec.msgpack.Decoder(SpokenTurn).decode
+
+
+def find_prompts(kept: StreamPieces, words: Sequence[str], rules: PrivacyRules) -> dict[str, str]:
+    """Prompts in which one of these words stands, in small letters, by their time; as they may be seen."""
+    found: dict[str, str] = {}
+    redactor = Redactor(rules.options)
+    for _, part, bodies in kept.pieces:
+        for turn in map(SPOKEN, bodies):
+            said = turn.prompt.text if turn.prompt else ""
+            if turn.prompt is None or not any(word in said.lower() for word in words):
+                continue
+            if not find_owner(turn.signs or (part.cwd,), part.ended_at, rules).withheld:
+                found[turn.prompt.at] = redactor.text(said)
+    return found
+
+
 def find_owner(signs: Sequence[str], ended_at: str, rules: PrivacyRules) -> WordOwner:
     """Whose words with these signs are."""
     return find_owner_among(rules.tenants, signs, ended_at, rules.now)

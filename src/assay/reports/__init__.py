@@ -6,6 +6,7 @@
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
 - `comparison`: two groups of sessions beside each other; `usage`: what agents used
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
+- `session_screen`: one session or stream on a screen
 - `audit`: a session as an audit shows it, and how far that is
 - `judges`: how good each judge is
 - `quality`, `profiles`: how well sessions were run, and what that was judged by

@@ -1,10 +1,13 @@
 """Values as text for people: numbers, times, names, lists; and text from a transcript made harmless for a terminal."""
 
+import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 from typing import Any
+
+from assay.types import StreamSummary
 
 UNKNOWN = "–"
 MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: (UNKNOWN, "dim")}
@@ -121,6 +124,23 @@ def format_line(text: str, width: int) -> str:
     """The text on one line, cut to a width."""
     flat = " ".join(sanitize_text(text).split())
     return flat if len(flat) <= width else flat[: max(0, width - 1)] + "…"
+
+
+def format_words(text: str, width: int) -> str:
+    """The text on one line, cut behind a whole word, where that leaves most of it."""
+    cut = format_line(text, width)
+    if not cut.endswith("…") or len(" ".join(sanitize_text(text).split())) <= width:
+        return cut
+    kept = cut[:-1].rpartition(" ")[0] if " ".join(sanitize_text(text).split())[len(cut) - 1] != " " else cut[:-1]
+    return f"{kept.rstrip()} …" if 2 * len(kept) > width else cut
+
+
+def format_resume(one: StreamSummary) -> str:
+    """The command that goes on with a conversation; nothing for agents that have none."""
+    if one.agent == "claude-code":  # finds only what was begun in the same folder
+        place = f"cd {shlex.quote(one.project)} && " if one.project else ""
+        return f"{place}claude --resume {shlex.quote(PurePath(one.file).stem or one.id)}"
+    return f"codex resume {shlex.quote(one.id)}" if one.agent == "codex" else ""
 
 
 def format_end(text: str, width: int) -> str:

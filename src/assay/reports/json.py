@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from assay.reports.format import format_resume
 from assay.types import Document, LedgerLine, Session, Stream, StreamSummary, Turn
 
 KEYS = ("key", "of")
@@ -74,6 +75,8 @@ class StreamDetail(Document, frozen=True, kw_only=True, tag="stream"):
 
     stream: StreamView
     files: tuple[str, ...]
+    resume: str
+    """The agent's own command that goes on with it; empty where there is none."""
     sessions: list[str]
     """Ids of the sessions that stand in it, wholly or in part."""
     turns: list[Any]
@@ -86,10 +89,21 @@ class SessionsView(Document, frozen=True, kw_only=True, tag="sessions"):
     ledger: Sequence[LedgerLine]
 
 
+class TranscriptPlace(Struct, frozen=True, kw_only=True):
+    """Where a stream is kept, and how to go on with it."""
+
+    stream: str
+    file: str
+    is_gone: bool
+    resume: str
+    """The agent's own command; empty where there is none."""
+
+
 class SessionDetail(Document, frozen=True, kw_only=True, tag="session"):
     """`assay show SESSION --json`."""
 
     session: Session
+    transcripts: Sequence[TranscriptPlace]
     turns: list[Any]
 
 
@@ -118,13 +132,24 @@ def build_skips(listed: Sequence[tuple[str, int, str]]) -> list[Skip]:
 
 def build_stream(one: StreamSummary, stream: Stream, sessions: Sequence[str] = ()) -> StreamDetail:
     """One stream with its turns."""
-    turns = [expand_fields(turn) for turn in stream.turns]
-    return StreamDetail(stream=build_stream_view(one), files=stream.files, sessions=list(sessions), turns=turns)
+    return StreamDetail(
+        stream=build_stream_view(one),
+        files=stream.files,
+        resume=build_place(one).resume,
+        sessions=list(sessions),
+        turns=[expand_fields(turn) for turn in stream.turns],
+    )
 
 
-def build_session(one: Session, turns: Sequence[Turn]) -> SessionDetail:
+def build_place(one: StreamSummary) -> TranscriptPlace:
+    """Where a stream is kept."""
+    resume = "" if one.is_gone else format_resume(one)
+    return TranscriptPlace(stream=one.id, file=one.file, is_gone=one.is_gone, resume=resume)
+
+
+def build_session(one: Session, turns: Sequence[Turn], places: Sequence[TranscriptPlace]) -> SessionDetail:
     """One session with its turns; citations count them from 1."""
-    return SessionDetail(session=one, turns=[expand_fields(turn) for turn in turns])
+    return SessionDetail(session=one, transcripts=places, turns=[expand_fields(turn) for turn in turns])
 
 
 def expand_fields(value: Any) -> Any:

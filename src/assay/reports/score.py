@@ -64,7 +64,7 @@ def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None)
     if by:
         parts += render_section(f"By {by}", render_way(found, by, width))
     if shown:
-        parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width, length)]
+        parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width)]
     if len(shown) < len(found.sessions):
         parts.append(Text(f"the last {len(shown)} of {len(found.sessions)}; `assay sessions` lists all", "dim"))
     parts += render_section(

@@ -21,6 +21,7 @@ from assay.reports.format import (
     format_name,
     format_number,
     format_time,
+    format_words,
     sanitize_text,
 )
 from assay.reports.rework import describe_rework, explain_rework
@@ -31,7 +32,7 @@ from assay.scores.audit import is_marked_since
 from assay.scores.breakdown import is_intent_unclear
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
-from assay.types import Boundary, Join, Session, Turn
+from assay.types import Boundary, Join, Reason, Session, Turn
 
 MOST_QUOTE, MOST_FILES, MOST_REASONS = 160, 6, 3
 GOOD, BAD = "green", "red"
@@ -96,8 +97,6 @@ def render_session(one: Session, turns: Sequence[Turn], zone: tzinfo, *, has_flo
 
 def render_head(one: Session, zone: tzinfo) -> list[Text]:
     """What it was about, which one it is, and how it ended."""
-    sign, style = MARKS[one.crushed]
-    state = {True: "crushed", False: "not crushed", None: "not counted"}[one.crushed]
     where = [
         sanitize_text(one.id),
         format_line(one.agent, 20),
@@ -108,13 +107,18 @@ def render_head(one: Session, zone: tzinfo) -> list[Text]:
         Text(format_line(one.title, 200) or "(nobody said anything)", "bold"),
         Text("  ".join(filter(None, where)), "cyan"),
         Text(f"{format_time(one.started_at, zone)} to {format_time(one.ended_at, zone)}{format_language(one)}", "dim"),
-        Text.assemble(
-            (f"{sign} {state}", f"bold {style}"),
-            f"{', ' if one.marked else ': '}{format_line(explain_outcome(one), 160)}",
-        ),
     ]
     if one.summary:
         lines.insert(1, Text(sanitize_text(one.summary)))
+    return [*lines, *render_outcome(one)]
+
+
+def render_outcome(one: Session) -> list[Text]:
+    """How it ended, and what would have made it crush."""
+    sign, style = MARKS[one.crushed]
+    state = {True: "crushed", False: "not crushed", None: "not counted"}[one.crushed]
+    why = f"{', ' if one.marked else ': '}{format_line(explain_outcome(one), 160)}"
+    lines = [Text.assemble((f"{sign} {state}", f"bold {style}"), why)]
     if helpful := advise_session(one):
         lines.append(Text.assemble(("What would have made it crush: ", "bold"), format_line(helpful, 400)))
     return lines
@@ -125,8 +129,8 @@ def format_language(one: Session) -> str:
     return f" · {', '.join(spoken)}" if spoken else ""
 
 
-def render_verdict(one: Session) -> list[Text]:
-    """What a person said of it, what the judge said, and what the intent asks for."""
+def render_verdict(one: Session, *, in_full: bool = True) -> list[Text]:
+    """What a person said of it, what the judge said, and what the intent asks for; in full, by which versions."""
     lines = [*render_mark(one)]
     lines.append(Text(describe_intent(one) if one.intent else "no goal that a judge would commit to"))
     if one.judge_status == "ungraded":
@@ -145,8 +149,10 @@ def render_verdict(one: Session) -> list[Text]:
     if one.fallback:
         instead = "judged by the offline judge instead: " if one.judge == "offline" else ""
         lines.append(Text(instead + format_line(one.fallback, 200), "yellow"))
-    who = f"judged by {format_line(one.judge, 40)}; " if versions else ""
-    return [*lines, Text(f"{who}judge versions: {versions}", "dim")] if versions else lines
+    if not versions:
+        return lines
+    who = f"judged by {format_line(one.judge, 40)}"
+    return [*lines, Text(f"{who}; judge versions: {versions}" if in_full else who, "dim")]
 
 
 def render_mark(one: Session) -> list[Text]:
@@ -181,7 +187,7 @@ def format_intent_reasons(one: Session) -> str:
     """What speaks most for the intent."""
     speaking = [found for found in one.intent_reasons if found.weight > 0][: 2 * MOST_REASONS]
     told = [
-        format_name(found.kind) + (f" “{format_line(found.quote, 40)}”" if found.quote else "") for found in speaking
+        format_name(found.kind) + (f" “{format_words(found.quote, 40)}”" if found.quote else "") for found in speaking
     ]
     told = list(dict.fromkeys(told))
     return f" ({', '.join(told[:MOST_REASONS])})" if told else ""
@@ -229,15 +235,8 @@ def render_reasons(one: Session, turns: int) -> Table:
     for _ in range(2):
         table.add_column(no_wrap=True)
     table.add_column(ratio=1)
-    for found in sorted(one.reasons, key=lambda found: (-abs(found.weight), found.turn, found.kind)):
-        style = BAD if found.weight < 0 else GOOD
-        weight = "✓" if found.kind in SHOWS else f"{found.weight:+.2f}".replace("-", "−")
-        table.add_row(
-            Text(weight, style),
-            render_place(found.turn, turns),
-            Text(EVIDENCE.get(found.kind) or format_name(found.kind)),
-            render_quote(found.quote),
-        )
+    for found in list_reasons(one):
+        table.add_row(*render_reason(found, turns, MOST_QUOTE))
     known = {(found.turn, found.quote) for found in one.reasons}
     for cited in one.citations:
         if (cited.turn, cited.quote) not in known:
@@ -245,13 +244,30 @@ def render_reasons(one: Session, turns: int) -> Table:
     return table
 
 
+def list_reasons(one: Session) -> list[Reason]:
+    """Every reason, the heaviest first."""
+    return sorted(one.reasons, key=lambda found: (-abs(found.weight), found.turn, found.kind))
+
+
+def render_reason(found: Reason, turns: int, most: int) -> list[Text]:
+    """What a reason weighs, where it stands, what it is, and its words up to a length."""
+    style = BAD if found.weight < 0 else GOOD
+    weight = "✓" if found.kind in SHOWS else f"{found.weight:+.2f}".replace("-", "−")
+    quote = render_quote(found.quote, most)
+    return [Text(weight, style), render_place(found.turn, turns), Text(name_evidence(found)), quote]
+
+
+def name_evidence(found: Reason) -> str:
+    return EVIDENCE.get(found.kind) or format_name(found.kind)
+
+
 def render_place(turn: int, turns: int) -> Text:
     """A turn; what the person said next, in another session, stands behind the last one."""
     return Text(UNKNOWN if turn < 1 else f"turn {turn}" if turn <= turns else "said next", "dim")
 
 
-def render_quote(quote: str) -> Text:
-    return Text(f"“{format_line(quote, MOST_QUOTE)}”" if quote else "", "italic")
+def render_quote(quote: str, most: int = MOST_QUOTE) -> Text:
+    return Text(f"“{format_words(quote, most)}”" if quote else "", "italic")
 
 
 def render_signal(found: dict[str, Any], turns: int) -> Text:
@@ -277,7 +293,7 @@ def describe_boundary(found: Boundary | Join) -> str:
 
 def render_checks(one: Session) -> list[Text]:
     """The grade of the prompts and the checks behind it, by pillar."""
-    lines = [Text(f"grade {one.grade}", "bold")] if one.grade else []
+    lines = [Text(f"wording graded {one.grade}: how it was asked, not how it ended", "bold")] if one.grade else []
     for pillar, names in PILLARS.items():
         found = [name for name in names if name in one.checks]
         if found:
@@ -362,7 +378,7 @@ def group_citations(one: Session) -> dict[int, list[str]]:
     """What cites each turn."""
     found: defaultdict[int, dict[str, None]] = defaultdict(dict)
     for reason in sorted(one.reasons, key=lambda reason: -abs(reason.weight)):
-        found[reason.turn][EVIDENCE.get(reason.kind) or format_name(reason.kind)] = None
+        found[reason.turn][name_evidence(reason)] = None
     for failure in one.facts.get("failure_signals", []):
         found[failure["turn"]][format_name(failure["kind"])] = None
     for citation in one.citations:

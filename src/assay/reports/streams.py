@@ -44,11 +44,12 @@ NARROW = ("began", "stream", "lines", "tests")
 def render_streams(listed: Sequence[StreamSummary], width: int) -> Table:
     """A table of streams; a narrow terminal gets fewer columns."""
     shown = COLUMNS if width >= WIDE else [column for column in COLUMNS if column[0] in NARROW]
+    length = measure_ids([one.id for one in listed])
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for name, is_number in shown:
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=True)
+        least = length if name == "stream" else None
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=True, min_width=least)
     table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1)
-    length = measure_ids([one.id for one in listed])
     for one in listed:
         cells = build_cells(one, length)
         table.add_row(*(cells[name] for name, _ in shown), cells["title"])
@@ -87,21 +88,24 @@ def render_tests(facts: dict[str, Any]) -> Text:
     return Text(glyph + star, style)
 
 
-def render_stream(one: StreamSummary, whole: Stream) -> Group:
-    """One stream, turn by turn."""
-    facts = msgspec.json.decode(one.facts)
+def render_stream_head(one: StreamSummary, facts: dict[str, Any], zone: tzinfo) -> Text:
+    """Which stream it is, when it was, and what it came to."""
     files = format_count(len(facts["lines_by_file"]), "file")
     lines = f"+{facts['lines_added']} -{facts['lines_removed']} lines in {files}"
     counts = [format_count(one.turns, "prompt"), format_count(facts["tool_calls"], "call"), lines]
-    head = Text.assemble(
+    return Text.assemble(
         (sanitize_text(one.id), "bold cyan"),
         f"  {sanitize_text(one.agent)}  {sanitize_text(one.project)}  {sanitize_text(one.branch)}\n",
-        f"{format_time(one.began_at)} to {format_time(one.ended_at)} · {' · '.join(counts)} · ",
-        f"{format_number(sum(facts['tokens'].values()))} tokens · {format_cost(facts)}\n",
+        f"{format_time(one.began_at, zone)} to {format_time(one.ended_at, zone)} · {' · '.join(counts)} · ",
+        f"{format_number(sum(facts['tokens'].values()))} tokens · {format_cost(facts)}",
     )
-    parts: list[Any] = [head]
+
+
+def render_stream(one: StreamSummary, whole: Stream, zone: tzinfo) -> Group:
+    """One stream, turn by turn."""
+    parts: list[Any] = [render_stream_head(one, msgspec.json.decode(one.facts), zone), Text("")]
     for number, turn in enumerate(whole.turns, 1):
-        parts += [render_turn_head(number, turn), Padding(render_turn_body(turn, one.project), (0, 0, 1, 3))]
+        parts += [render_turn_head(number, turn, zone), Padding(render_turn_body(turn, one.project), (0, 0, 1, 3))]
     return Group(*parts)
 
 
