@@ -26,6 +26,7 @@ EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
     "sessions": ["", "--json", "--ledger", "--all --search e"],
     "compare": ["--before-after 2026-01-01 {top}/in", "agent:claude {secret} {top}/in --json"],
+    "advise": ["", "--json"],
     "usage": ["", "--json", "--by project"],
     "streams": ["", "--json"],
     "doctor": ["", "--json"],
@@ -67,7 +68,7 @@ EXITS: dict[str, list[str]] = {
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
 ALL_PATHS = frozenset(
-    {"score", "sessions", "streams", "usage", "doctor", "egress", "quality", "langfuse push", "audit"}
+    {"score", "sessions", "streams", "usage", "advise", "doctor", "egress", "quality", "langfuse push", "audit"}
 )
 CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge", "audit")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")

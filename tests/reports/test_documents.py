@@ -23,6 +23,7 @@ PRINTED = {
     "streams": "streams",
     "score_comparison": "compare --before-after 2026-11-05",
     "usage": "usage",
+    "advice": "advise",
     "quality": "quality",
     "egress": "egress",
     "doctor": "doctor",

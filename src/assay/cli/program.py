@@ -29,6 +29,7 @@ PANELS = {
     "What moves, what it takes": {
         "compare": "Compare two groups of sessions: weeks, projects, models, branches, or before and after a day.",
         "usage": "Add up what agents used: cost, tokens and active time, by day, week, month, project, model or agent.",
+        "advise": "Tell which of your habits go with not landing, how sure that is, and what to tell the agent.",
     },
     "Your word": {
         "session": "Correct where sessions begin, what they are called and how they ended; kept for good.",

@@ -12,11 +12,10 @@
 - `scoring_run`: one scoring of a store, step by step
 - `rework`: what became of lines; `repositories`: where; `projects`: which folders are one project
 
-And what is built on it: `api` (for Python), `lookup` (sessions by id), `search` (by words),
-`corrections` (a person's word on them),
-`audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in),
-`usage` (what it took), `sides` (what is compared), `quality` (how well they were run), `egress` (what would be sent),
-`doctor` (what may be amiss), `langfuse_scores` (what is pushed to a Langfuse project).
+And what is built on it: `api` (for Python), `lookup` (sessions by id), `search` (by words), `corrections` (a person's
+word on them), `audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in), `usage`
+(what it took), `sides` (what is compared), `quality` (how well they were run), `habits` (the same, for advice),
+`egress` (what would be sent), `doctor` (what may be amiss), `langfuse_scores` (what is pushed to a Langfuse project).
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`
 does anything wait, retry or run at the same time.

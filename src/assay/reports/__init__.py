@@ -5,6 +5,7 @@
 - `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
 - `comparison`: two groups of sessions beside each other; `usage`: what agents used
+- `advice`: habits that go with not landing, and sentences to paste
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
 - `session_screen`: one session or stream on a screen
 - `audit`: a session as an audit shows it, and how far that is

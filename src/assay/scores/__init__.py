@@ -10,6 +10,7 @@
 - `comparison`: two groups of sessions beside each other;
 - `usage`: dollars, tokens and time, added up;
 - `reasons`: why sessions did not crush, and what would have made them;
+- `advice`: which habits go with not landing;
 - `survival`: how long lines stay;
 - `report`: all of it in one value;
 - `quality`: what judges say of a session's chunks, put together by a profile;
