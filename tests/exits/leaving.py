@@ -40,6 +40,7 @@ EXITS: dict[str, list[str]] = {
     "session marks": ["", "--json"],
     "judges": ["", "--json"],
     "completion": ["bash", "zsh", "fish --install"],
+    "init": ["--defaults --json"],
     "audit": ["5", "--status", "--status --json", "--list", "--list --json", "--export {top}/out-verdicts.jsonl",
               "--import {top}/out-verdicts.jsonl"],
     "session split": ["{session} 2", "{session} 99"],

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
 from assay.stores import Store, list_schemes, open_store
+from tests.postgres import start_server
 
-FRESH: dict[str, Callable[[Path, str], str]] = {}
+
+def name_tenant(folder: Path, name: str) -> str:
+    """The URL of a tenant that no other test has."""
+    return start_server().url(f"{name[:8].lower()}-{blake2b(f'{folder}/{name}'.encode(), digest_size=8).hexdigest()}")
+
+
+FRESH: dict[str, Callable[[Path, str], str]] = {"postgresql": name_tenant}
 """How the URL of a new store is made, for a scheme whose stores are no files."""
 
 

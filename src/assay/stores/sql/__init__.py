@@ -1,8 +1,8 @@
-"""The SQL store: SQLite on a laptop; the schema fits PostgreSQL as well.
+"""The SQL store: SQLite on a laptop, PostgreSQL for a team.
 
 - `schema`: the tables; `migrations/` leads older stores to them
 - `claim`: whose file it is, before anything touches it
-- `engine`: opening it, the right journal, the right version
+- `engine`: opening it, the right journal, the right version; `postgres`: the same in PostgreSQL
 - `database`: transactions, errors, many rows at once
 - `selection`: which files and streams a query means
 - `transcripts` with `stream_settling`, `sessions` (corrections and rework too), `answers`, `written`: the parts
@@ -13,11 +13,12 @@ from pathlib import Path
 from assay.stores.sql.answers import SqlAnswers
 from assay.stores.sql.database import Database
 from assay.stores.sql.engine import open_database
+from assay.stores.sql.postgres import has_postgres, open_postgres
 from assay.stores.sql.sessions import SqlCorrections, SqlRework, SqlSessions
 from assay.stores.sql.transcripts import SqlTranscripts
 from assay.stores.sql.written import SqlWritten
 
-SCHEMES = ("sqlite",)
+SCHEMES = ("sqlite", "postgresql")
 
 
 class SqlStore:
@@ -34,8 +35,7 @@ class SqlStore:
         self.written = SqlWritten(database)
 
     def count_bytes(self) -> int:
-        paths = (Path(self.where), Path(f"{self.where}-wal"))
-        return sum(path.stat().st_size for path in paths if path.exists())
+        return self.database.count_bytes()
 
     def close(self) -> None:
         self.database.engine.dispose()
@@ -45,11 +45,15 @@ def to_path(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
 
 
+def is_postgres(url: str) -> bool:
+    return url.startswith("postgresql://")
+
+
 def open_store(url: str) -> SqlStore:
-    """Open the store at a `sqlite:///` URL, made or brought up to date where needed."""
-    return SqlStore(open_database(to_path(url)))
+    """Open the store at a `sqlite:///` or `postgresql://` URL, made or brought up to date where needed."""
+    return SqlStore(open_postgres(url) if is_postgres(url) else open_database(to_path(url)))
 
 
 def has_store(url: str) -> bool:
-    """Whether there is a file at a `sqlite:///` URL."""
-    return to_path(url).exists()
+    """Whether there is a file at a `sqlite:///` URL, or tables of ours at a `postgresql://` one."""
+    return has_postgres(url) if is_postgres(url) else to_path(url).exists()

@@ -8,7 +8,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 
 from assay.errors import StoreError
 from assay.stores.sql.claim import claim
-from assay.stores.sql.database import Database, explain_errors
+from assay.stores.sql.database import Database, explain_errors, take_turn
 from assay.stores.sql.schema import TABLES, generation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -69,6 +69,7 @@ def run_migrations(engine: Engine, where: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with engine.begin() as connection:
+        take_turn(connection)
         refuse_newer(load_version(connection), where)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -85,6 +86,7 @@ def create_tables(engine: Engine, where: str) -> None:
             with suppress(sqlite3.OperationalError):  # locked: another scan sets the same mode at this moment
                 driver.execute("PRAGMA journal_mode=WAL")
     with engine.begin() as connection:
+        take_turn(connection)
         if load_version(connection):  # somebody else was faster
             refuse_newer(load_version(connection), where)
             return

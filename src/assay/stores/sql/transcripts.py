@@ -86,7 +86,7 @@ class SqlTranscripts:
         with self.database.writing() as connection:
             there = connection.execute(FILE_AT, {"path": found.path}).first()
             if there is None and before is None:
-                file_id: int = connection.execute(ADD_FILE, row).lastrowid
+                file_id = add_file(connection, row)
             elif there is not None and before is not None and is_same(there, before):
                 file_id = there.id
                 connection.execute(CHANGE_FILE, row | {"file": file_id})
@@ -188,6 +188,13 @@ class SqlTranscripts:
             there = and_(match_files_below(roots), files.c.gone_at.is_(None))
             rows = [*connection.execute(listed.where(there)), *connection.execute(tails.where(there))]
         return sorted((path, line, why) for path, line, why in rows)
+
+
+def add_file(connection: Connection, row: dict[str, object]) -> int:
+    """Add a file; gives its id."""
+    key = connection.execute(ADD_FILE, row).inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
 def build_tally(row: Any) -> FileTally:
