@@ -74,7 +74,7 @@ ALL_PATHS = frozenset(
 CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge", "audit")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")
 """Slices of one report, of which one tells enough once all of them were seen."""
-SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--version", "--help"})
+SAYS_THE_SAME = frozenset({"--yes", "--batch", "--again", "--crushed", "--version", "--help", "--here", "--force"})
 """Flags that decide what is done or chosen, not what is shown of it."""
 
 
