@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import assay
+from assay.cli.audit import split_words
+from assay.errors import BadInput
 from assay.scores.report import Report
 from assay.testing.claude_code import build_prompt, build_reply, write_lines
 from tests.conftest import Ran, command, environment, is_one_line, run
@@ -48,6 +50,22 @@ def top(tmp_path: Path) -> Path:
         ]
         write_lines(tmp_path / "in" / f"s{n}.jsonl", *talk)
     return tmp_path
+
+
+@pytest.mark.parametrize("number", ["-1", "5.5", "1e3", "0", "1,000", "-0", "+1.5", "9999999", "1_0"])
+def test_a_number_that_is_none_of_sessions_is_told_as_a_number(number: str):
+    with pytest.raises(BadInput, match=re.escape(f"{number}: give one whole number of sessions, such as 40")):
+        split_words([number])
+
+
+def test_a_number_below_none_reaches_the_command_and_a_slip_is_no_path(top: Path):
+    for given, told in (
+        ("-1", "-1: give one whole number"),
+        ("--statsu", "--statsu: no such option; `assay audit -h`"),
+    ):
+        ran = audit(top, given, top / "in")
+        assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True)
+        assert told in ran.err
 
 
 def call(top: Path, *args: object) -> Ran:
@@ -213,10 +231,10 @@ def test_when_all_are_answered_the_score_is_corrected(top: Path):
     [
         (("5", "in"), "needs a terminal; --status, --list, --export and --import do without one"),
         (("5", "in", "--json"), "needs a terminal"),
-        (("0", "in"), "0: give one number of sessions"),
-        (("in", "5", "6"), "5 6: give one number"),
-        (("9" * 5000,), "give one number"),
-        (("-3",), "No such option"),
+        (("0", "in"), "0: give one whole number of sessions"),
+        (("in", "5", "6"), "5 6: give one whole number"),
+        (("9" * 5000,), "give one whole number"),
+        (("-3",), "-3: give one whole number"),
         (("5", "in", "--status"), "take no number"),
         (("--status", "--list"), "give one of"),
         (("--export", "out.csv"), "--export out.csv: give a file that ends in .jsonl"),

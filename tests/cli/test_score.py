@@ -127,10 +127,23 @@ def test_what_cannot_be_used_is_told_in_one_line(folder: Path, options: list[str
     assert not [word for word in words if word not in ran.err]
 
 
-def test_a_path_that_is_not_there_is_told(tmp_path: Path):
-    ran = run("score", tmp_path / "nowhere", "--store", tmp_path / "s.db")
-    assert (ran.code, ran.out) == (2, "")
-    assert "nowhere: no such file or folder" in ran.err
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score PATH", "sessions PATH", "streams PATH", "quality PATH", "doctor PATH", "egress PATH", "show PATH",
+        "judges PATH", "audit --status PATH", "usage PATH", "compare --before-after 2026-01-01 PATH",
+        "score PLACE PATH", "quality PLACE PATH", "eval compare PATH", "eval gate PATH", "eval replay PATH",
+        "eval promote PATH",
+    ],
+)  # fmt: skip
+def test_a_path_that_is_not_there_is_told_by_every_command(folder: Path, words: str):
+    store = [] if words.startswith("eval") else ["--store", folder.parent / "s.db"]
+    assert score(folder).code == 0
+    missing, there = str(folder.parent / "nowhere"), str(folder)
+    given = [{"PATH": missing, "PLACE": there}.get(word, word) for word in words.split()]
+    ran = run(*given, *store)
+    assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True)
+    assert f"{missing}: no such file or folder" in ran.err
 
 
 def test_a_folder_without_transcripts_is_told_and_offers_the_demo(tmp_path: Path):

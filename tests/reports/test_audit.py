@@ -6,6 +6,8 @@ from datetime import UTC
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
@@ -55,6 +57,21 @@ def test_a_single_prompt_has_more_room():
 def test_a_long_reply_is_shown_by_its_beginning_and_its_end():
     text = shorten_reply("begin " + "word " * 500 + "end")
     assert (text.startswith("begin"), text.endswith("end"), " […] " in text, len(text) < 460) == (True,) * 4
+
+
+@given(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=120, max_size=200))
+def test_what_is_cut_out_of_a_reply_begins_and_ends_between_words(words: list[str]):
+    begins, _, ends = shorten_reply(" ".join(words)).partition(" […] ")
+    assert words[: len(begins.split())] == begins.split()
+    assert not ends or words[-len(ends.split()) :] == ends.split()
+
+
+@pytest.mark.parametrize(
+    ("counted", "told"), [(1, "`assay session mark ID landed`"), (4, "mark ID"), (5, "`assay audit 5`")]
+)
+def test_few_sessions_are_marked_and_not_drawn_at_random(counted: int, told: str):
+    better = [line for line in describe_truth(report_of([session_of() for _ in range(counted)])) if "better: " in line]
+    assert told in better[0]
 
 
 def test_a_mere_thank_you_does_not_hide_what_was_said_before():

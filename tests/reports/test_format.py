@@ -7,8 +7,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.reports.format import fit_names, format_end, format_sparkline, sanitize_text
+from assay.reports.format import fit_names, format_end, format_resume, format_sparkline, format_words, sanitize_text
 from assay.reports.json import encode_json
+from assay.types import StreamSummary
 from tests.tables import each_row
 
 SRC = Path(sanitize_text.__code__.co_filename).parents[1]
@@ -20,6 +21,37 @@ values = st.recursive(
     wild | st.none() | st.integers(-(2**53), 2**53),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(wild, inner, max_size=4),
 )
+
+
+@given(wild, st.integers(10, 60))
+def test_a_text_is_cut_behind_a_word_and_fits(text: str, width: int):
+    flat, cut = " ".join(sanitize_text(text).split()), format_words(text, width)
+    assert len(cut) <= width
+    assert cut == flat or cut.endswith("…")
+    kept = cut.removesuffix("…").rstrip()
+    assert flat.startswith(kept)
+    if cut != flat and cut.endswith(" …"):
+        assert flat[len(kept)] == " "
+
+
+def summary(agent: str, stream: str, file: str, project: str = "") -> StreamSummary:
+    times = {"began_at": "", "ended_at": "", "prompts_at": b"[]"}
+    place = {"agent": agent, "id": stream, "file": file, "files": 1, "project": project, "branch": "", "title": ""}
+    return StreamSummary(**place, **times, turns=1, facts=b"{}", is_gone=False)
+
+
+@each_row(
+    ("one", "says"),
+    [
+        (summary("claude-code", "s1", "/h/0f.jsonl"), "claude --resume 0f"),
+        (summary("claude-code", "s1", "/h/0f.jsonl", "/my work"), "cd '/my work' && claude --resume 0f"),
+        (summary("codex", "0f", "/h/rollout-2026-0f.jsonl", "/w"), "codex resume 0f"),
+        (summary("codex", "x; rm -rf ~", "/h/r.jsonl"), "codex resume 'x; rm -rf ~'"),
+        (summary("langfuse", "0f", "/h/0f.jsonl"), ""),
+    ],
+)
+def test_the_command_that_goes_on_with_a_conversation_is_safe_to_paste(one: StreamSummary, says: str):
+    assert format_resume(one) == says
 
 
 @given(values)

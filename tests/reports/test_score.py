@@ -241,7 +241,7 @@ def test_what_is_not_known_is_left_out():
     shown = seen(report_of([session_of(facts={"cost_usd": None, "active_s": None}, grade=None)]))
     assert "1 session unpriced" in shown
     assert not [
-        word for word in ("None", "USD 0.00", "a crushed session", "prompts graded", "work to crush") if word in shown
+        word for word in ("None", "USD 0.00", "a crushed session", "prompts worded", "work to crush") if word in shown
     ]
 
 

@@ -1,6 +1,7 @@
 """`assay audit`: a person looks at sessions drawn at random, and their word corrects the score."""
 
 import os
+import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Sequence
@@ -51,6 +52,10 @@ QUESTION = "Did it land?  [l]anded  [n]ot  [u]nclear  [b]ack  [q]uit: "
 NEEDS_TERMINAL = "asks a person and needs a terminal; --status, --list, --export and --import do without one"
 LARGEST_FILE = 64 << 20
 NEWLINE = b"\n"
+CONTEXT = {"ignore_unknown_options": True}
+"""A number below 0 is told as what it is, not as an option."""
+NUMBER = re.compile(r"[+-]?\d[\d.,_e+-]*", re.ASCII | re.IGNORECASE)
+"""What somebody means as a number."""
 DIGITS = 6
 """Of the largest number of sessions that anybody looks at."""
 MOST_TOLD = 10
@@ -120,10 +125,13 @@ def command(request: AuditRequest) -> None:
 
 def split_words(words: Sequence[str]) -> tuple[int | None, list[Path] | None]:
     """How many are wanted, where that is said, and the paths."""
-    numbers = [one for one in words if one.lstrip("+-").isdecimal() and (len(one) > DIGITS or not Path(one).exists())]
-    if len(numbers) > 1 or any(len(one) > DIGITS or int(one) < 1 for one in numbers):
-        raise BadInput(f"{format_line(' '.join(numbers), 60)}: give one number of sessions, such as 40")
-    return (int(numbers[0]) if numbers else None), [Path(one) for one in words if one not in numbers] or None
+    numbers = [one for one in words if NUMBER.fullmatch(one) and (len(one) > DIGITS or not Path(one).exists())]
+    if len(numbers) > 1 or any(not one.isdecimal() or len(one) > DIGITS or int(one) < 1 for one in numbers):
+        raise BadInput(f"{format_line(' '.join(numbers), 60)}: give one whole number of sessions, such as 40")
+    paths = [one for one in words if one not in numbers]
+    if unknown := next((one for one in paths if one.startswith("-") and len(one) > 1), None):
+        raise BadInput(f"{format_line(unknown, 60)}: no such option; `assay audit -h` lists them")
+    return (int(numbers[0]) if numbers else None), [*map(Path, paths)] or None
 
 
 def check_alone(request: AuditRequest) -> None:

@@ -29,6 +29,7 @@ from assay.cli.settings import load_config
 from assay.cli.terminal import Console
 from assay.llm.egress import Egress
 from assay.pipeline.egress import list_egress
+from assay.pipeline.inputs import resolve_path
 from assay.pipeline.models import describe_model, needs_model
 from assay.reports.egress import render_egress
 
@@ -59,6 +60,8 @@ class ShowEgressRequest(Struct, frozen=True, kw_only=True):
 def command(request: ShowEgressRequest) -> None:
     """Show what scoring would send, where to, and what was redacted; nothing is sent."""
     config = load_config(**read_overrides(request))
+    for path in request.paths or ():
+        resolve_path(path)
     selection = build_selection(request, config)
     found = msgspec.structs.replace(NOWHERE, judge=config.judge)
     if needs_model(config):

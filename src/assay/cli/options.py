@@ -1,6 +1,7 @@
 """What commands take: each option spelled once, and a command made of the fields of its request."""
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
@@ -59,6 +60,11 @@ def check_word(word: str | None, allowed: Sequence[str], option: str) -> str | N
     if word is not None and word not in allowed:
         raise BadInput(f"{option} {word!r}: give one of {', '.join(allowed)}")
     return word
+
+
+def is_path(word: str) -> bool:
+    """Whether a word can only be a path: no id of a session looks so."""
+    return os.sep in word or word.endswith(".jsonl") or word.startswith(("~", "."))
 
 
 Paths = Annotated[

@@ -87,7 +87,7 @@ def load_command(name: str) -> Any:
     if hasattr(module, "app"):
         loaded.add_typer(module.app, name=name, epilog=module.EXAMPLE)
     else:
-        loaded.command(name, epilog=module.EXAMPLE)(module.command)
+        loaded.command(name, epilog=module.EXAMPLE, context_settings=getattr(module, "CONTEXT", {}))(module.command)
     return cast(TyperGroup, typer.main.get_command(loaded)).commands[name]
 
 

@@ -28,6 +28,7 @@ from assay.cli.options import (
     Timezone,
     Until,
     Yes,
+    is_path,
     options,
     read_overrides,
 )
@@ -39,6 +40,7 @@ from assay.cli.terminal import Console
 from assay.config import Config
 from assay.errors import BadInput
 from assay.llm.egress import Egress
+from assay.pipeline.inputs import resolve_path
 from assay.pipeline.models import check_available, describe_model, find_outage, needs_model
 from assay.pipeline.quality import (
     Subject,
@@ -148,6 +150,9 @@ def command(request: QualityRequest) -> None:
 
 def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
     """Of what quality is asked of, the paths that are there and the ids of sessions; not both at once."""
+    for one in which:
+        if is_path(one):
+            resolve_path(Path(one))
     paths = [Path(one) for one in which if Path(one).expanduser().exists()]
     ids = tuple(one.lower() for one in which if not Path(one).expanduser().exists())
     if paths and ids:

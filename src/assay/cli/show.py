@@ -1,8 +1,10 @@
 """`assay show`: one session, or one stream, on a screen; in full, with all evidence and turn by turn."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +22,7 @@ from assay.cli.options import (
     StorePath,
     Timezone,
     Votes,
+    is_path,
     options,
     read_overrides,
 )
@@ -30,6 +33,7 @@ from assay.cli.terminal import Console, print_paged
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
+from assay.pipeline.inputs import resolve_path
 from assay.pipeline.lookup import read_turns
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
@@ -115,10 +119,9 @@ def command(request: ShowRequest) -> None:
 
 def check_id(given: str) -> None:
     """Refuse a path: sessions have ids."""
-    if os.sep in given or given.endswith(".jsonl"):
-        is_there = os.path.exists(os.path.expanduser(given))
-        what = "is a path, not an id" if is_there else "there is no such file or folder, and no id has this form"
-        raise BadInput(f"{format_line(given, 200)}: {what}; `assay sessions PATH` lists the sessions of a transcript")
+    if is_path(given):
+        there = resolve_path(Path(given))
+        raise BadInput(f"{there}: is a path, not an id; `assay sessions {shlex.quote(given)}` lists its sessions")
 
 
 def describe_last_flags(config: Config) -> str:

@@ -7,7 +7,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.format import format_count, format_line, format_time, sanitize_text
+from assay.reports.format import format_count, format_line, format_time, format_words, sanitize_text
 from assay.reports.session import list_facts
 from assay.reports.summary import describe_marks, describe_missing, describe_more, format_interval
 from assay.scores.audit import AuditTally
@@ -51,10 +51,10 @@ def list_case_lines(session: Session, turns: Sequence[Turn], ending: str, width:
     asked = [(n, turn.prompt.text) for n, turn in enumerate(turns, 1) if turn.prompt and turn.prompt.text.strip()]
     room = max(20, width - 18)
     each = room * PROMPT_LINES.get(len(asked), 1)
-    for n, line in enumerate(pick_prompts([format_line(f"{n}. {text}", each) for n, text in asked])):
+    for n, line in enumerate(pick_prompts([format_words(f"{n}. {text}", each) for n, text in asked])):
         yield "" if n else "asked", line
     facts = dict(list_facts(session.facts, session.project))
-    yield from ((name, format_line(facts[name], 3 * room)) for name in SHOWN_FACTS if facts.get(name))
+    yield from ((name, format_words(facts[name], 3 * room)) for name in SHOWN_FACTS if facts.get(name))
     if not session.facts.get("files"):
         yield "files", "none was changed"
     yield "ended", ENDINGS.get(ending, ending)
@@ -80,7 +80,10 @@ def shorten_reply(text: str) -> str:
     whole = format_line(text, len(text) + 1)
     if len(whole) <= REPLY_BEGINS + REPLY_ENDS:
         return whole
-    return f"{whole[:REPLY_BEGINS].rstrip()} […] {whole[-REPLY_ENDS:].lstrip()}"
+    begins = format_words(whole, REPLY_BEGINS).removesuffix("…").rstrip()
+    ends = whole[-REPLY_ENDS:]
+    behind = ends.partition(" ")[2] if whole[-REPLY_ENDS - 1] != " " else ends
+    return f"{begins} […] {(behind if 2 * len(behind) > REPLY_ENDS else ends).lstrip()}"
 
 
 # --- how far it is ------------------------------------------------------------------------------

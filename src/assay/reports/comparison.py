@@ -33,7 +33,7 @@ def format_known(show: Callable[[float], str], value: float | None) -> str:
 BESIDE: dict[str, Callable[[Measures], str]] = {
     "crushed a week": lambda one: format_known("{:.1f}".format, one.crushed_per_week),
     "work to crush, median": lambda one: format_known(format_duration, one.median_time_to_crush_s),
-    "prompts graded": lambda one: one.average_prompt_grade or UNKNOWN,
+    "prompts worded": lambda one: one.average_prompt_grade or UNKNOWN,
     "tokens a turn": lambda one: format_known(lambda n: format_number(round(n)), one.tokens_per_turn),
     "a crushed session costs": lambda one: format_known(format_dollars, one.usd_per_crushed),
 }

@@ -76,7 +76,7 @@ SAID = {
 LANDED, BELIEVE = "landed or not", "believe the agent"
 """A figure of the judge card, and the rule beside it."""
 PUBLISHED = 'by the published formula (floors = "published"), which was never measured against labels'
-AUDIT = 40
+AUDIT, FEW_TO_AUDIT = 40, 5
 MANY_COMMITS = 0.1
 """From so many for each session on, where commits end one decides how many there are."""
 MODEL_USD = 0.018
@@ -261,6 +261,8 @@ def describe_better(found: Report) -> str | None:
         return None
     wanted = count_wanted(found.audit) if found.audit else min(AUDIT, count)
     audit = f"`assay audit {wanted}`, your own word on a random sample"
+    if wanted < FEW_TO_AUDIT:
+        audit = "your own word, `assay session mark ID landed` or `not`"
     if not any(one.agent == "claude-code" for one in found.sessions):
         return f"better: {audit}"
     asked = f"`--judge claude-cli`, the service that saw these words already, {format_dollars(count * MODEL_USD)} or so"
@@ -330,7 +332,7 @@ def describe_measures(found: Measures) -> list[str]:
         parts.append(f"{format_duration(found.median_time_to_crush_s)} of work to crush (median)")
     if found.average_prompt_grade:
         weakest = f", weakest in {format_name(found.weakest_pillar)}" if found.weakest_pillar else ""
-        parts.append(f"prompts graded {found.average_prompt_grade}{weakest}")
+        parts.append(f"prompts worded {found.average_prompt_grade}{weakest}")
     if found.crush_weight is not None:
         parts.append(f"{format_percent(100 * found.crush_weight)} % of tokens went into crushed sessions")
     if found.tokens_per_turn is not None:

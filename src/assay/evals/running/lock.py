@@ -78,7 +78,8 @@ def load_lock(run: Path) -> RunLock:
     try:
         return msgspec.json.decode((run / run_folder.LOCK).read_bytes(), type=RunLock)
     except FileNotFoundError:
-        raise BadInput(f"{run}: no run was begun here, there is no {run_folder.LOCK}") from None
+        why = f"no run was begun here, there is no {run_folder.LOCK}" if run.is_dir() else "no such file or folder"
+        raise BadInput(f"{run}: {why}; give the folder that `assay eval run` named") from None
     except msgspec.DecodeError as error:
         raise BadInput(f"{run / run_folder.LOCK}: can't be read: {error}") from None
 

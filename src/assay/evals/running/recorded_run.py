@@ -89,7 +89,7 @@ def write_comparison(run: Path, comparison: Comparison) -> None:
 def load_run(run: Path) -> RecordedRun:
     """A run that has ended; one that has not is said so."""
     if not run.is_dir():
-        raise BadInput(f"{run}: no such run; give the folder that `assay eval run` named")
+        raise BadInput(f"{run}: no such file or folder; give the folder that `assay eval run` named")
     run = run.absolute()
     held = lock.load_lock(run)
     if not (run / RESULT).exists():
