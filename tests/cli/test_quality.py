@@ -94,6 +94,8 @@ def test_a_time_and_a_project_choose(home: Path) -> None:
         (["--profile", "missing.toml"], "missing.toml"),
         (["-o", "q.html"], "give a file that ends in .json, .md"),
         (["--judge", "nobody"], "nobody"),
+        (["--by", "moon"], "--by 'moon': give one of project"),
+        (["--sort", "moon"], "--sort 'moon': give one of time, quality, goal_achievement"),
         (
             ["--batch", "--judge", "openai", "--model", "m", "--model-url", "http://127.0.0.1:9/v1"],
             "takes no batches",
@@ -184,6 +186,19 @@ def test_many_sessions_have_a_line_each_that_fits(home: Path, columns: int) -> N
         else:
             assert f" {one['overall_quality']:.2f} " in row
             assert any(name.replace("_", " ") in row for name in one["computed_from"])
+
+
+def test_means_groups_and_the_worst_first_are_there_for_the_asking(home: Path) -> None:
+    told = quality(home, COLUMNS="80").out
+    assert re.search(r"^mean quality 0\.\d\d \(0\.\d\d–0\.\d\d\) of \d+ sessions", told, re.MULTILINE)
+    assert re.search(r"^goal achievement .* pulls it down by 0\.\d\d", told, re.MULTILINE)
+    grouped = quality(home, "--by", "agent", "--json").json
+    assert (grouped["by"], sorted(one["name"] for one in grouped["groups"])) == ("agent", ["claude-code", "codex"])
+    assert sum(one["sessions"] for one in grouped["groups"]) == grouped["summary"]["sessions"] == len(ids(home))
+    assert "by agent" in quality(home, "--by", "agent", COLUMNS="80").out
+    sorted_ones = [one["overall_quality"] for one in found(home, "--sort", "quality")]
+    known = [one for one in sorted_ones if one is not None]
+    assert known == sorted(known) == sorted_ones[: len(known)]
 
 
 @pytest.mark.parametrize("columns", [80, 140])

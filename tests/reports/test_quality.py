@@ -19,6 +19,7 @@ from assay.reports.quality import (
 )
 from assay.scores.profiles import load_profile
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
+from assay.scores.quality_means import build_group
 from assay.types import Citation
 from assay.types.quality import Dimension, Qualities, Quality
 
@@ -76,15 +77,19 @@ def test_what_was_not_scored_has_no_bar_and_says_why() -> None:
     assert any("error handling: ungraded: nothing seen" in line for line in lines)
 
 
+def document_of(*qualities: Quality) -> Qualities:
+    return Qualities(qualities=list(qualities), summary=build_group("all", qualities, PROFILE))
+
+
 def test_too_little_scored_has_no_overall_quality() -> None:
     found = made(output_quality=0.9)
     assert "no overall quality" in drawn(render_quality([found], PROFILE))
-    assert json.loads(encode_json(Qualities(qualities=[found])))["qualities"][0]["overall_quality"] is None
+    assert json.loads(encode_json(document_of(found)))["qualities"][0]["overall_quality"] is None
     assert "no overall quality" in render_document([found], PROFILE).decode()
 
 
 def test_the_json_has_a_quality_each_with_the_fields_of_the_design() -> None:
-    document = json.loads(encode_json(Qualities(qualities=[FULL])))
+    document = json.loads(encode_json(document_of(FULL)))
     assert (document["kind"], document["schema_version"]) == ("quality", 1)
     (found,) = document["qualities"]
     assert {"session", "profile", "dimensions", "overall_quality", "chunks"} <= set(found)
@@ -94,7 +99,7 @@ def test_the_json_has_a_quality_each_with_the_fields_of_the_design() -> None:
     assert goal["evidence"] == [{"turn": 2, "quote": "goal_achievement shows it"}]
     assert found["dimensions"]["error_handling"]["score"] is None
     assert found["overall_quality"] == pytest.approx((0.2 + 0.16 + 0.07 + 0.09 + 0.0475) / 0.9)
-    assert json.loads(encode_json(Qualities(qualities=[])))["qualities"] == []
+    assert json.loads(encode_json(document_of()))["qualities"] == []
 
 
 def test_text_of_transcripts_is_harmless_everywhere() -> None:

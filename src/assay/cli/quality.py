@@ -3,11 +3,13 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import tzinfo
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from msgspec import Struct
+from rich.console import Group
 
 from assay.cli.consent import check_complete, open_allowed_models, read_consent
 from assay.cli.egress import print_egress
@@ -28,6 +30,7 @@ from assay.cli.options import (
     Timezone,
     Until,
     Yes,
+    check_word,
     is_path,
     options,
     read_overrides,
@@ -37,7 +40,7 @@ from assay.cli.progress import open_transcripts
 from assay.cli.report import build_selection
 from assay.cli.settings import load_config, load_last_config
 from assay.cli.terminal import Console
-from assay.config import Config
+from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.llm.egress import Egress
 from assay.pipeline.inputs import resolve_path
@@ -53,7 +56,10 @@ from assay.pipeline.quality import (
 from assay.reports.format import format_line
 from assay.reports.json import encode_json
 from assay.reports.quality import render_document, render_list, render_quality
+from assay.reports.quality_means import render_groups, render_means
 from assay.scores import profiles
+from assay.scores.breakdown import PERIODS, WAYS, name_slice
+from assay.scores.quality_means import build_group, build_groups, sort_qualities
 from assay.stores import Store
 from assay.types.quality import Profile, Qualities, Quality
 
@@ -81,6 +87,14 @@ Targets = Annotated[
 Details = Annotated[
     bool, typer.Option("--details", help=f"Also of more than {FEW} sessions every dimension, not a line each.")
 ]
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="SLICE", help=f"Means by {', '.join(WAYS[:-1])} or {WAYS[-1]}, instead of sessions."),
+]
+Sort = Annotated[
+    str,
+    typer.Option("--sort", metavar="HOW", help="Worst first by `quality` or by a dimension's name; else by `time`."),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what a model would be sent, word for word, and send nothing.")
 ]
@@ -105,6 +119,8 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
     again: Again = False
     yes: Yes = False
     dry_run: DryRun = False
+    by: By = None
+    sort: Sort = "time"
     details: Details = False
     as_json: AsJson = False
     output: Targets = None
@@ -116,7 +132,9 @@ class QualityRequest(Struct, frozen=True, kw_only=True):
 def command(request: QualityRequest) -> None:
     """Show how well sessions were run: every dimension of a profile with score, reason and evidence."""
     targets = check_targets(request.output, FORMATS)
+    check_word(request.by, WAYS, "--by")
     profile = profiles.load_profile(request.profile, profiles.list_folders(os.environ, Path.cwd()))
+    check_word(request.sort, ("time", "quality", *(one.name for one in profile.dimensions)), "--sort")
     config = load_last_config(**read_overrides(request))
     named = load_config(**read_overrides(request)).model.name
     with open_subjects(request, config) as (store, sessions):
@@ -132,7 +150,8 @@ def command(request: QualityRequest) -> None:
             closed = models.client.closed if models.client else None
     if not any(one.judge == dearer.judge for one in qualities):
         check_available(find_outage(closed), dearer)
-    found = Qualities(qualities=qualities)
+    found = summarize_request(request, qualities, profile, sessions, pick_zone(config))
+    qualities = found.qualities
     titles = {subject.session.id: subject.session.title for subject in sessions}
     for target in targets:
         is_json = target.suffix == ".json"
@@ -144,7 +163,7 @@ def command(request: QualityRequest) -> None:
     if request.as_json:
         print_json(found)
     else:
-        print_qualities(qualities, profile, titles, in_full=request.details or len(qualities) <= FEW)
+        print_qualities(found, profile, titles, in_full=request.details or len(qualities) <= FEW)
     check_complete(closed, dearer)
 
 
@@ -188,11 +207,31 @@ def print_rehearsal(
     print_egress(found, words=True, as_json=as_json)
 
 
-def print_qualities(qualities: Sequence[Quality], profile: Profile, titles: dict[str, str], *, in_full: bool) -> None:
-    """Print every dimension of each session, or a line each."""
+def summarize_request(
+    request: QualityRequest,
+    qualities: Sequence[Quality],
+    profile: Profile,
+    subjects: Sequence[Subject],
+    zone: tzinfo,
+) -> Qualities:
+    """The qualities in the order that is asked for, with their means, and by group where that is asked for."""
+    ordered = list(qualities) if request.sort == "time" else sort_qualities(qualities, request.sort, profile)
+    groups = []
+    if request.by:
+        names = {one.session.id: name_slice(one.session, request.by, zone) for one in subjects}
+        groups = build_groups(qualities, profile, names.__getitem__, is_time=request.by in PERIODS)
+    return Qualities(qualities=ordered, summary=build_group("all", qualities, profile), by=request.by, groups=groups)
+
+
+def print_qualities(found: Qualities, profile: Profile, titles: dict[str, str], *, in_full: bool) -> None:
+    """Print groups, or every dimension of each session, or a line each; then what many come to."""
     let_pipe_close()
     console = Console()
-    if in_full:
-        console.print(render_quality(qualities, profile, titles))
+    if found.by:
+        console.print(Group(*render_groups(found.groups, found.by, console.width)))
+    elif in_full:
+        console.print(render_quality(found.qualities, profile, titles))
     else:
-        console.print(render_list(qualities, profile, titles, console.width))
+        console.print(render_list(found.qualities, profile, titles, console.width))
+    if len(found.qualities) > 1:
+        console.print(Group(*render_means(found.summary, console.width)))

@@ -72,7 +72,8 @@ def list_subjects(
     with open_run(store, config, roots) as run:
         run.judge_streams()
         linked = [one for one in run.link_all() if choice.takes(one) and has_id(one, ids)]
-        found = [privacy.redact_session(one, run.terms.privacy) for one in run.build_sessions(linked)]
+        told = [privacy.redact_session(one, run.terms.privacy) for one in run.build_sessions(linked)]
+        found = run.name_projects(told, linked)
     return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 

@@ -10,7 +10,7 @@
 - `session_screen`: one session or stream on a screen
 - `audit`: a session as an audit shows it, and how far that is
 - `judges`: how good each judge is
-- `quality`, `profiles`: how well sessions were run, and what that was judged by
+- `quality`, `quality_means`, `profiles`: how well sessions were run, and what that was judged by
 - `egress`: what would leave this machine
 - `doctor`: what was found, skipped and not understood
 - `evaluation`, `evaluation_files`, `evaluation_page`: an evaluation in the terminal, in files, as a page

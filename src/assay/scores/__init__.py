@@ -13,7 +13,7 @@
 - `advice`: which habits go with not landing;
 - `survival`: how long lines stay;
 - `report`: all of it in one value;
-- `quality`: what judges say of a session's chunks, put together by a profile;
+- `quality`: what judges say of a session's chunks, put together by a profile; `quality_means`: of many sessions;
 - `profiles/`: what is asked of a session's quality and how it is weighed.
 
 Takes sessions; gives rows; imports `types errors resources config judges`. Pure: the order of sessions never matters,

@@ -106,7 +106,41 @@ class Quality(Row, frozen=True):
     """Why another judge than the one that was asked for had to do."""
 
 
+class DimensionMean(Row, frozen=True):
+    """One dimension over several sessions, from 0 to 1; categories are 0, ⅓, ⅔ and 1."""
+
+    name: str
+    weight: float
+    scored: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    """Ends of the mean's 95 % interval, of chance alone; `None` for fewer than two."""
+    pull: float | None
+    """How much it takes from the overall quality: those of all dimensions and the mean quality add up to 1."""
+
+
+class QualityGroup(Row, frozen=True):
+    """How well several sessions were run."""
+
+    name: str
+    sessions: int
+    scored: int
+    """Those with an overall quality."""
+    mean: float | None
+    low: float | None
+    high: float | None
+    judges: list[str]
+    """Who judged; what several say is not comparable."""
+    dimensions: list[DimensionMean]
+
+
 class Qualities(Document, frozen=True, kw_only=True, tag="quality"):
     """How well sessions were run, a quality each."""
 
     qualities: list[Quality]
+    summary: QualityGroup
+    """All of them as one."""
+    by: str | None = None
+    groups: list[QualityGroup] = []
+    """By what was asked for with `--by`."""
