@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from assay.reports import evaluation
+from assay.reports.evaluation import explain_difference
 from assay.reports.evaluation_files import MARKER, encode_evaluation, render_junit, render_markdown
 from assay.reports.evaluation_page import render_page
 from assay.types.evals import (
@@ -113,6 +114,20 @@ def test_a_run_that_the_budget_stopped_says_so(reader: str):
     stopped = found(run=replace(found().run, stopped="budget"))
     assert "stopped by the budget" in READERS[reader](stopped)
     assert "stopped by" not in READERS[reader](found())
+
+
+def test_what_a_difference_is_made_of_is_told():
+    one = TaskResult(
+        task="hem", baseline=0.5, candidate=0.83, delta=0.33, baseline_base=0.5, candidate_base=0.8,
+        baseline_objective=0.5, candidate_objective=1.0, is_judged=True,
+    )  # fmt: skip
+    assert explain_difference(one) == "hem: +0.330 = checks 0.50 → 1.00, with the judge 0.50 → 0.80, cost +0.030"
+    assert explain_difference(msgspec.structs.replace(one, delta=0.0)) == ""
+    assert explain_difference(msgspec.structs.replace(one, baseline_base=None)) == ""
+    shown = " ".join(on_terminal(found(tasks=(one,))).split())
+    assert "0.6 · checks passed + 0.4 · judge" in shown
+    assert "hem: +0.330 =" in shown
+    assert "0.6 · checks passed" in render_markdown(found(tasks=(one,))).decode()
 
 
 def test_a_comment_can_be_found_again():

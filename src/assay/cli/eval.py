@@ -10,7 +10,7 @@ import typer
 from msgspec import Struct
 from rich.console import RenderableType
 
-from assay.cli import eval_promote
+from assay.cli import eval_init, eval_promote
 from assay.cli.eval_run import (
     REPEATS,
     AttemptNumber,
@@ -23,9 +23,11 @@ from assay.cli.eval_run import (
 )
 from assay.cli.options import AsJson, options
 from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
+from assay.cli.settings import load_settings
 from assay.cli.terminal import Console
 from assay.errors import InvalidRun
 from assay.evals.deciding import planner
+from assay.evals.deciding.compare import build_thresholds
 from assay.evals.promoting.verify import verify_run
 from assay.evals.running.evaluation import build_evaluation, check_run, check_unaltered, compare_trials
 from assay.evals.running.recorded_run import (
@@ -44,6 +46,7 @@ from assay.evals.tasks.task import load_suite
 from assay.reports import evaluation as reports
 from assay.reports.evaluation_files import encode_evaluation, render_junit, render_markdown
 from assay.reports.evaluation_page import render_page
+from assay.reports.json import encode_json
 from assay.types import Document
 from assay.types.evals import Checkup, Checkups, Comparison, Evaluation
 
@@ -56,6 +59,8 @@ FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
     ".xml": lambda evaluation, _: render_junit(evaluation),
 }
 
+JSON = (".json",)
+
 app = typer.Typer(
     help="Is the new configuration better, and may it go in? Tasks run with two configurations become a verdict. "
     "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
@@ -66,6 +71,14 @@ app = typer.Typer(
 Folders = Annotated[
     list[Path],
     typer.Argument(metavar="DIR…", help="Folders of tasks, single tasks, or configurations.", readable=False),
+]
+NamedRun = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RUN]", help="Folder of a run that has ended; else the newest one.", readable=False),
+]
+JsonOutputs = Annotated[
+    list[Path] | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Keep it in a file too: .json; any number.", readable=False),
 ]
 PilotRun = Annotated[
     Path | None,
@@ -83,11 +96,13 @@ class PlanRequest(Struct, frozen=True, kw_only=True):
     pilot: PilotRun = None
     attempt: AttemptNumber = None
     as_json: AsJson = False
+    output: JsonOutputs = None
 
 
 @app.command("check", epilog="Example: `assay eval check tasks`")
-def check_tasks(folders: Folders, as_json: AsJson = False) -> None:
+def check_tasks(folders: Folders, as_json: AsJson = False, output: JsonOutputs = None) -> None:
     """Check tasks before they are run: not all checks may pass untouched, all must on the reference solution."""
+    targets = check_targets(output, JSON)
     tasks: list[Checkup] = []
     configs: list[str] = []
     for folder in folders:
@@ -96,6 +111,7 @@ def check_tasks(folders: Folders, as_json: AsJson = False) -> None:
         else:
             tasks += [check_task(task, os.environ) for task in load_suite(folder).tasks]
     checkups = Checkups(tasks=tuple(tasks), configs=tuple(configs))
+    write_documents(checkups, targets)
     print_answer(checkups, reports.render_checkups(checkups), as_json)
     if any(task.problems for task in checkups.tasks):
         raise typer.Exit(BAD)
@@ -111,25 +127,31 @@ def run_arms(request: EvalRunRequest) -> None:
 
 
 @app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
-def compare_run(run: eval_promote.RunFolder, as_json: AsJson = False, output: Outputs = None) -> None:
+def compare_run(
+    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
+) -> None:
     """Compare the trials of a run that has ended, as it was decided before the first of them."""
-    targets, recorded = check_targets(output, FORMATS), load_sound_run(run)
+    targets, recorded = check_targets(output, FORMATS), load_sound_run(eval_promote.pick_run(run, out))
     comparison = compare_trials(recorded.trials, read_decisions(recorded.lock))
     leave_with(build_evaluation(comparison, recorded), targets, as_json)
 
 
 @app.command("gate", epilog="Example: `assay eval gate .assay/runs/3f2a91c0 && echo in`")
-def gate_run(run: eval_promote.RunFolder, as_json: AsJson = False) -> None:
+def gate_run(
+    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
+) -> None:
     """Say whether the candidate of a run may go in: its comparison is made again and must be the one on record."""
-    recorded = load_sound_run(run)
+    targets, recorded = check_targets(output, FORMATS), load_sound_run(eval_promote.pick_run(run, out))
     evaluation = build_evaluation(load_verified(recorded), recorded)
-    leave_with(evaluation, [], as_json, reports.render_gate(evaluation))
+    leave_with(evaluation, targets, as_json, reports.render_gate(evaluation))
 
 
 @app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
-def replay_trials(run: eval_promote.RunFolder, as_json: AsJson = False, output: Outputs = None) -> None:
+def replay_trials(
+    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
+) -> None:
     """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
-    targets, recorded = check_targets(output, FORMATS), load_run(run)
+    targets, recorded = check_targets(output, FORMATS), load_run(eval_promote.pick_run(run, out))
     check_unaltered(recorded.altered)  # costs may differ: it is for today's
     decisions = read_decisions(recorded.lock)
     again = replace_trials(recorded, replay_run(recorded.folder).trials)
@@ -143,18 +165,21 @@ def replay_trials(run: eval_promote.RunFolder, as_json: AsJson = False, output: 
 @options(PlanRequest)
 def plan_suite(request: PlanRequest) -> None:
     """Say what these tasks can prove with so many repeats, before anything is spent."""
-    suite = load_suite(request.tasks)
+    targets, suite = check_targets(request.output, JSON), load_suite(request.tasks)
+    limits = build_thresholds(load_settings().eval)
     trials = load_sound_run(request.pilot).trials if request.pilot else ()
     pilot = planner.measure_pilot([trial for trial in trials if trial.arm == "baseline"]) if request.pilot else None
     plan = planner.plan_suite(
         len(suite.tasks), request.repeats or REPEATS, request.want, pilot,
-        is_judged=any(task.rubric for task in suite.tasks), attempt=request.attempt or 1,
+        is_judged=any(task.rubric for task in suite.tasks), attempt=request.attempt or 1, limits=limits,
     )  # fmt: skip
+    write_documents(plan, targets)
     print_answer(plan, reports.render_sentences(planner.describe_plan(plan)), request.as_json)
     if not plan.is_decidable:
         raise typer.Exit(UNDECIDED)
 
 
+app.command("init", epilog=eval_init.INIT_EXAMPLE)(eval_init.write_suite)
 app.command("promote", epilog=eval_promote.PROMOTE_EXAMPLE)(eval_promote.promote_run)
 app.command("mine", epilog=eval_promote.MINE_EXAMPLE)(eval_promote.mine_task)
 
@@ -172,6 +197,13 @@ def load_verified(run: RecordedRun) -> Comparison:
     if wrong := verify_run(run, comparison):
         raise InvalidRun(f"{run.folder / COMPARISON} does not hold: {'; '.join(wrong)}")
     return comparison
+
+
+def write_documents(document: Document, targets: Sequence[Path]) -> None:
+    """Write a document to every file of `-o`."""
+    for target in targets:
+        write_target(encode_json(document) + b"\n", target)
+        print_written(target)
 
 
 def print_answer(document: Document, text: RenderableType, as_json: bool) -> None:

@@ -12,10 +12,12 @@ from msgspec import Struct
 from assay.cli.options import AsJson, StorePath, options
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.settings import load_last_config
+from assay.errors import BadInput
 from assay.evals.promoting.mine import MineRequest, mine_session
 from assay.evals.promoting.promote import PromoteRequest, Promotion, promote_candidate
 from assay.evals.running.evaluation import build_evaluation
-from assay.evals.running.recorded_run import load_run
+from assay.evals.running.recorded_run import RESULT, load_run
+from assay.evals.running.run_folder import ROOT
 from assay.reports.evaluation_files import render_markdown
 from assay.reports.format import sanitize_text
 from assay.stores import open_existing_store, pick_store_url
@@ -24,7 +26,13 @@ from assay.types.evals import Comparison
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
 MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run that has ended.", readable=False)]
+RunFolder = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RUN]", help="Folder of a run that has ended.", readable=False),
+]
+RunOut = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="The run that `eval run --out DIR` made.", readable=False)
+]
 Target = Annotated[
     Path | None,
     typer.Option(
@@ -43,7 +51,7 @@ SessionRepo = Annotated[
     Path | None,
     typer.Option("--repo", metavar="DIR", help="Repository it worked in; else the one of its folder.", readable=False),
 ]
-Into = Annotated[Path, typer.Option("--into", metavar="DIR", help="Folder of tasks.", readable=False)]
+Into = Annotated[Path, typer.Option("--into", "--out", metavar="DIR", help="Folder of tasks.", readable=False)]
 Fix = Annotated[
     str, typer.Option("--fix", metavar="COMMIT", help="The later commit that put it right; its tests become checks.")
 ]
@@ -52,7 +60,8 @@ Fix = Annotated[
 class PromoteOptions(Struct, frozen=True, kw_only=True):
     """What `assay eval promote` takes."""
 
-    run: RunFolder
+    run: RunFolder = None
+    out: RunOut = None
     repo: Target = None
     branch: Branch = ""
     candidate: Candidate = ""
@@ -74,13 +83,14 @@ class MineOptions(Struct, frozen=True, kw_only=True):
 @options(PromoteOptions)
 def promote_run(given: PromoteOptions) -> None:
     """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes."""
+    run = pick_run(given.run, given.out, may_be_newest=False)
     request = PromoteRequest(
-        run=given.run, repository=(given.repo or Path()).absolute(), branch=given.branch, candidate=given.candidate,
+        run=run, repository=(given.repo or Path()).absolute(), branch=given.branch, candidate=given.candidate,
         is_meant=given.yes, is_named=given.repo is not None,
     )  # fmt: skip
 
     def render_body(comparison: Comparison) -> str:
-        return render_markdown(build_evaluation(comparison, load_run(given.run))).decode()
+        return render_markdown(build_evaluation(comparison, load_run(run))).decode()
 
     promotion = promote_candidate(request, render_body)
     if given.as_json:
@@ -101,6 +111,18 @@ def mine_task(given: MineOptions) -> None:
         return
     lines = [task.folder, f"  begins at {task.ref[:12]}: {task.ref_by}", *(f"  to do: {line}" for line in task.says)]
     print_lines("\n".join([*lines, f"  then: assay eval check {task.folder}"]))
+
+
+def pick_run(named: Path | None, out: Path | None, *, may_be_newest: bool = True) -> Path:
+    """The run that is meant: as it is named, else the one that ended last below `.assay/runs`."""
+    if named and out:
+        raise BadInput(f"both {named} and --out {out}: give one run")
+    files = ROOT.glob(f"*/{RESULT}") if may_be_newest else ()
+    ended = sorted(files, key=lambda file: file.stat().st_mtime)
+    if found := named or out or (ended[-1].parent if ended else None):
+        return found
+    why = f"no run has ended in {ROOT}" if may_be_newest else "which run?"
+    raise BadInput(f"{why}; give the folder of one, as `assay eval run` named it")
 
 
 def print_lines(text: str) -> None:

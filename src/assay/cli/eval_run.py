@@ -32,16 +32,17 @@ from assay.evals.running.evaluation import EvaluationResult, build_design, count
 from assay.evals.running.judge import NOBODY, RubricJudge
 from assay.evals.running.plan import RunOptions, RunProgress, RunRequest, build_plan
 from assay.evals.running.recorded_run import Decisions, pin_decisions
-from assay.evals.running.run_folder import find_run_folder
+from assay.evals.running.run_folder import ROOT, find_run_folder
 from assay.evals.tasks.config import AgentConfig, load_config
 from assay.evals.tasks.task import Suite, load_suite
 from assay.pipeline.models import needs_model
 from assay.pipeline.quality import pick_quality_model
 from assay.reports.format import format_count, format_line, sanitize_text
-from assay.types.evals import Arm, Rule
+from assay.types.evals import Arm, Rule, SuitePlan
 
-ROOT, REPEATS = Path(".assay/runs"), 3
+REPEATS = 3
 THRESHOLDS = "Thresholds, which a report names where they are not the usual ones"
+ALL_THE_SAME = "Whatever its trials say, the verdict will be inconclusive. Run it all the same? [y/N] "
 SIDE = "a folder with a config.toml, REF:PATH for one at a git ref, or a bare git REF."
 
 Tasks = Annotated[
@@ -175,7 +176,10 @@ def run_request(request: EvalRunRequest) -> EvaluationResult:
     attempt = request.attempt or count_attempts(folder, suite, arms)
     with open_judge(request, suite) as judge, open_progress() as report:
         is_judged = judge is not None
-        says = promise_gain(suite, repeats, attempt, request.want, is_judged=is_judged) if rule == "tested" else ()
+        promised = planner.plan_suite(
+            len(suite.tasks), repeats, request.want, is_judged=is_judged, attempt=attempt, limits=thresholds
+        )
+        says = promise_gain(promised, is_sure=request.yes) if rule == "tested" else ()
         design = build_design(suite, repeats, attempt, is_sequential=request.sequential)
         decisions = Decisions(rule=rule, design=design, thresholds=thresholds, judge=judge.name if judge else NOBODY)
         plan = build_plan(
@@ -230,15 +234,20 @@ def ask_consent(request: EvalRunRequest, what: str) -> None:
         raise BadInput("nothing was sent; --judge offline leaves rubrics unjudged")
 
 
-def promise_gain(suite: Suite, repeats: int, attempt: int, want: float | None, *, is_judged: bool) -> tuple[str, ...]:
-    """What a suite can prove, in sentences; a wanted gain that it can't show is refused."""
-    plan = planner.plan_suite(len(suite.tasks), repeats, want, is_judged=is_judged, attempt=attempt)
-    if want is not None and not plan.is_decidable:
-        raise BadInput("; ".join(plan.says))
-    if sys.stderr.isatty() or not plan.is_decidable:
-        for line in planner.describe_plan(plan) if sys.stderr.isatty() else plan.says:
+def promise_gain(plan: SuitePlan, *, is_sure: bool) -> tuple[str, ...]:
+    """What a suite can prove, in sentences, before anything is spent; a wanted gain that it can't show is refused."""
+    told = planner.describe_plan(plan)
+    remedies = "; ".join(plan.remedies)
+    if plan.wanted_points is not None and not plan.is_decidable:
+        raise BadInput(f"{'; '.join(plan.says)}. {planner.WOULD_DECIDE}: {remedies}")
+    is_seen = sys.stderr.isatty()
+    if is_seen or not plan.is_decidable:
+        for line in told if is_seen else told[: len(plan.says) + 1]:
             print(f"assay: {sanitize_text(line)}", file=sys.stderr)
-    return planner.describe_plan(plan)
+    is_asked = not plan.is_decidable and is_seen and sys.stdin.isatty() and not is_sure
+    if is_asked and ask_person(ALL_THE_SAME).strip().lower() not in YES:
+        raise BadInput("nothing was run and nothing spent")
+    return told
 
 
 def hide_from_git(root: Path) -> None:

@@ -26,6 +26,7 @@ def render_evaluation(found: Evaluation) -> Group:
         broken = [f"{one.task}: {one.kind}: {one.detail}" for one in found.regressions]
         parts += render_section("Hard regressions", broken)
     parts += [Text(), render_tasks(found)]
+    parts += render_section("How the numbers come about", [*explain_composites(found), *explain_differences(found)])
     parts += render_section("Run again", map(describe_suspect, found.suspects))
     wanted = [f"{one.task}: {one.repeats} {one.stage} trials a side" for one in found.wanted]
     parts += render_section("Still wanted", wanted)
@@ -68,6 +69,36 @@ def render_tasks(found: Evaluation) -> Table:
             Text(format_line(one.left_out, 100), "yellow") if one.left_out else render_grid(found.run.trials, one.task),
         )
     return table
+
+
+def explain_composites(found: Evaluation) -> list[str]:
+    """How the number of a task comes about, in a sentence."""
+    if not found.tasks:
+        return []
+    judged = any(one.is_judged for one in found.tasks)
+    base = "0.6 · checks passed + 0.4 · judge" if judged else "checks passed, from 0 to 1"
+    costs = "cost in tokens, tool calls, steps and time"
+    if found.rule == "seed":
+        return [f"composite = {base}, and for the candidate up to 0.1 more or less for {costs}, kept within 0 and 1"]
+    one = f"{base}, and up to 0.05 more or less for {costs} beside both sides"
+    return [f"a side is the mean of its trials, and a trial is {one}"]
+
+
+def explain_differences(found: Evaluation) -> list[str]:
+    """What the difference of each task is made of, the largest first."""
+    said = sorted(found.tasks, key=lambda one: -abs(one.delta or 0.0))
+    return [line for one in said if (line := explain_difference(one))]
+
+
+def explain_difference(one: TaskResult) -> str:
+    """What a difference is made of: checks, judge, cost; nothing where there is none."""
+    bases, objectives = (one.baseline_base, one.candidate_base), (one.baseline_objective, one.candidate_objective)
+    if not one.delta or one.left_out or None in (*bases, *objectives):
+        return ""
+    cost = one.delta - ((bases[1] or 0.0) - (bases[0] or 0.0))
+    parts = [f"checks {format_number(objectives[0])} → {format_number(objectives[1])}"]
+    parts += [f"with the judge {format_number(bases[0])} → {format_number(bases[1])}"] if one.is_judged else []
+    return f"{one.task}: {format_difference(one.delta)} = {', '.join([*parts, f'cost {format_difference(cost)}'])}"
 
 
 def format_passes(one: TaskResult) -> str:

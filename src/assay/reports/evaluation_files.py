@@ -8,6 +8,7 @@ from assay.reports.evaluation import (
     describe_cost,
     describe_suspect,
     describe_verdict,
+    explain_composites,
     format_difference,
     format_number,
     format_passes,
@@ -105,6 +106,7 @@ def render_markdown(found: Evaluation) -> bytes:
             "Hard regressions", [f"- {escape_markdown(f'{one.task}: {one.detail}')}" for one in found.regressions]
         ),
         *render_heading("Tasks", list_task_rows(found)),
+        *(escape_markdown(f"{line[:1].upper()}{line[1:]}.") for line in explain_composites(found)),
         *render_heading("Run again", [f"- {escape_markdown(describe_suspect(one))}" for one in found.suspects]),
         *render_heading("Configurations", [f"- {escape_markdown(line)}" for line in list_configurations(found)]),
         *render_heading("Notes", [f"- {escape_markdown(line)}" for line in found.run.notes[:20]]),

@@ -268,6 +268,8 @@ class SuitePlan(Document, frozen=True, kw_only=True, tag="plan"):
     informative: int | None
     is_decidable: bool
     says: tuple[str, ...]
+    remedies: tuple[str, ...] = ()
+    """What would decide it, where it can't be decided."""
 
 
 # --- what reports tell ----------------------------------------------------------------------

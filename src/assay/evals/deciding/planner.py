@@ -22,6 +22,7 @@ PER_POINT = {True: 0.0069, False: 0.0082}
 """What one percentage point of tasks passed adds to the composite, with and without a judge."""
 FOUND = "a task that breaks badly is found about four times in five, not always"
 UNDECIDABLE = "cannot be decided with this suite: "
+WOULD_DECIDE = "what would decide it"
 
 
 def measure_pilot(trials: Sequence[Trial]) -> Pilot:
@@ -94,8 +95,7 @@ def plan_suite(
     limits: Thresholds | None = None,
 ) -> SuitePlan:
     """What so many tasks and repeats can prove; with `wanted_points`, whether that much can be."""
-    if tasks < 1 or repeats < 1 or attempt < 1 or (wanted_points is not None and wanted_points <= 0):
-        raise BadInput("a plan needs at least one task, one repeat, and a wanted gain above 0 points")
+    check_plan(tasks, repeats, wanted_points, attempt)
     judged, bounds = known.is_judged if known else is_judged, limits or Thresholds()
     suite = SuiteFigures(
         tasks=tasks,
@@ -106,6 +106,7 @@ def plan_suite(
         bounds=bounds,
     )
     wanted = wanted_points * suite.point if wanted_points is not None else None
+    short = list_shortfalls(suite, wanted)
     usd = known.usd_per_trial if known else None
     return SuitePlan(
         tasks=tasks,
@@ -120,18 +121,24 @@ def plan_suite(
         usd=usd * 2 * suite.trials if usd is not None else None,
         usd_guard=usd * 2 * bounds.guard_trials if usd is not None else None,
         informative=known.informative if known else None,
-        is_decidable=not list_shortfalls(suite, wanted),
-        says=tuple(UNDECIDABLE + why for why in list_shortfalls(suite, wanted)),
-    )
+        is_decidable=not short, says=tuple(UNDECIDABLE + why for why in short),
+        remedies=tuple(list_remedies(suite, wanted) if short else ()),
+    )  # fmt: skip
+
+
+def check_plan(tasks: int, repeats: int, wanted_points: float | None, attempt: int) -> None:
+    """Refuse a plan of nothing."""
+    if tasks < 1 or repeats < 1 or attempt < 1 or (wanted_points is not None and wanted_points <= 0):
+        raise BadInput("a plan needs at least one task, one repeat, and a wanted gain above 0 points")
 
 
 def list_shortfalls(suite: SuiteFigures, wanted: float | None) -> list[str]:
     """Why a suite can't decide what is wanted."""
     short, bounds = [], suite.bounds
     if suite.tasks < bounds.min_tasks:
-        short.append(f"{suite.tasks} tasks, and at least {bounds.min_tasks} are needed")
+        short.append(f"{count_things(suite.tasks, 'task')}, and at least {bounds.min_tasks} are needed")
     if suite.repeats < bounds.min_repeats:
-        short.append(f"{suite.repeats} repeats, and at least {bounds.min_repeats} are needed")
+        short.append(f"{count_things(suite.repeats, 'repeat')}, and at least {bounds.min_repeats} are needed")
     if wanted is not None and wanted < bounds.min_gain - SAME:
         short.append(f"a gain below {bounds.min_gain / suite.point:.1f} points passes no gate, however many trials")
     elif wanted is not None and wanted < suite.detectable - SAME:
@@ -144,12 +151,32 @@ def list_shortfalls(suite: SuiteFigures, wanted: float | None) -> list[str]:
     return short
 
 
+def list_remedies(suite: SuiteFigures, wanted: float | None) -> list[str]:
+    """What would decide what this suite can't."""
+    bounds, found = suite.bounds, []
+    if suite.tasks < bounds.min_tasks:
+        more = count_things(bounds.min_tasks - suite.tasks, "more task")
+        found.append(f"{more}: `assay eval mine SESSION` makes one of a session that did not land")
+    if suite.repeats < bounds.min_repeats:
+        found.append(f"--repeats {bounds.min_repeats} or more")
+    if wanted is not None and bounds.min_gain - SAME <= wanted < suite.detectable - SAME:
+        repeats = ceil(count_needed_trials(wanted, suite.spread, suite.alpha) / suite.tasks)
+        found.append(f"--repeats {repeats} with these tasks, or more tasks, which are better")
+    return [*found, "--rule seed goes by one run per side, and is no test"]
+
+
+def count_things(n: int, thing: str) -> str:
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 def describe_plan(made: SuitePlan) -> tuple[str, ...]:
     """A plan in sentences, for a person who is about to spend."""
     price = f", about ${made.usd:.2f}" if made.usd is not None else ", unpriced"
+    size = f"{count_things(made.tasks, 'task')} × {count_things(made.repeats, 'repeat')}"
     lines = [
         *made.says,
-        f"{made.tasks} tasks × {made.repeats} repeats: {made.trials_per_side} trials per side{price}",
+        *([f"{WOULD_DECIDE}: {'; '.join(made.remedies)}"] if made.remedies else ()),
+        f"{size}: {count_things(made.trials_per_side, 'trial')} per side{price}",
         f"finds +{made.detectable_points:.0f} points (composite +{made.detectable_gain:.3f}) four times in five",
         f"luck alone exceeds {made.noise_floor:.3f} once in a hundred",
         FOUND,

@@ -10,6 +10,8 @@ LOCK, BUSY, TRIAL, FAILURE = "lock.json", "busy", "trial.json", "failure.json"
 TRANSCRIPTS, DIFF, CHECKS, LOADED, ENDED = "transcript", "workspace.diff", "checks.json", "loaded.json", "ended.json"
 OUT, ERR = "stdout", "stderr"
 SCRATCH = "scratch"
+ROOT = Path(".assay/runs")
+"""Where runs lie unless a person says otherwise."""
 
 
 class TrialSlot(Row, frozen=True):
