@@ -30,6 +30,11 @@ def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
             os.close(folder)
 
 
+def name_finished(beside: Path, path: Path) -> None:
+    """Give a file its own name, now that all of it is there."""
+    os.replace(beside, path)
+
+
 def to_folder_prefix(folder: str) -> str:
     """The beginning of every path in a folder."""
     return folder.rstrip("/") + "/"

@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(store: Store, folder: Path, config: Config = KEPT, now: datetime = AFTER) -> int:
-    scan(store, find_transcripts([folder]), 1, ignore_progress, with_facts=True)
+    scan(store, find_transcripts([folder], Config()), 1, ignore_progress, with_facts=True)
     return forget_expired(store, config.tenants, now)
 
 
@@ -109,7 +109,7 @@ def test_it_is_done_once_and_an_unchanged_file_is_not_read_for_it(store: Store, 
 def test_a_conversation_that_goes_on_is_read_from_its_beginning(store: Store, folder: Path):
     read(store, folder)
     talk(folder, "old", LOOM, "wombat", more=1)
-    scan(store, find_transcripts([folder]), 1, ignore_progress, with_facts=True)
+    scan(store, find_transcripts([folder], Config()), 1, ignore_progress, with_facts=True)
     assert [one.turns for one in store.transcripts.list_streams(None) if one.id == "old"] == [5]
     assert hold(store, "wombat")
     assert read(store, folder) == 1
@@ -132,11 +132,11 @@ def test_what_models_said_so_long_ago_goes_too_and_what_it_cost_stays(store: Sto
 
 
 def test_a_stream_that_changed_meanwhile_is_left_for_the_next_time(store: Store, folder: Path):
-    scan(store, find_transcripts([folder]), 1, ignore_progress)
+    scan(store, find_transcripts([folder], Config()), 1, ignore_progress)
     [(stream, _)] = [one for one in store.transcripts.list_ended("2100") if one[0].id == "old"]
     pieces = store.transcripts.load_pieces([stream])[0]
     talk(folder, "old", LOOM, "wombat", more=1)
-    scan(store, find_transcripts([folder]), 1, ignore_progress)
+    scan(store, find_transcripts([folder], Config()), 1, ignore_progress)
     assert not store.transcripts.forget_words(stream, pieces)
 
 

@@ -48,6 +48,7 @@ PANELS = {
         "init": "Ask which folders to read, who judges and what must never leave, and write it as `assay.toml`.",
         "doctor": "Tell what was found and where, what was skipped and why, "
         "and which transcripts will soon be deleted.",
+        "store": "See what is kept and where; move it, back it up, check it, clear it of old words.",
         "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
         "judges": "Show how good each judge is: measured on other people's labelled sessions, and by your own audit.",
         "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",

@@ -5,7 +5,7 @@ judges, reports or the person: `tests/test_exits.py` holds us to it.
 """
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, reduce
 from typing import Any, TypeVar
@@ -234,22 +234,25 @@ def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
 
 
 def forget_pieces(kept: StreamPieces, ended_at: str, rules: PrivacyRules) -> StreamPieces | None:
-    """The files of a stream without the words whose retention has passed; `None` where there are none.
+    """The files of a stream without the words whose retention has passed; `None` where there are none."""
+    return silence_pieces(kept, lambda signs: find_owner(signs, ended_at, rules).withheld == EXPIRED)
+
+
+def silence_pieces(kept: StreamPieces, is_silent: Callable[[Sequence[str]], bool]) -> StreamPieces | None:
+    """The files of a stream without the words of turns with such signs; `None` where there are none.
 
     Ids stay, by which files are joined and copies found.
     """
     pieces, is_changed = [], False
     for path, part, turns in decode_pieces(kept):
-        expired = [find_owner(turn.signs or (part.cwd,), ended_at, rules).withheld == EXPIRED for turn in turns] or [
-            find_owner(part.signs or (part.cwd,), ended_at, rules).withheld == EXPIRED
-        ]
-        if not any(expired):
+        silenced = [is_silent(turn.signs or (part.cwd,)) for turn in turns] or [is_silent(part.signs or (part.cwd,))]
+        if not any(silenced):
             pieces.append((path, part, tuple(map(ENCODE, turns))))
             continue
         stream = Stream(id=part.stream, agent=part.agent, files=(path,), about=part, turns=tuple(turns))
-        silent = silence_stream(stream, expired if turns else ())
+        silent = silence_stream(stream, silenced if turns else ())
         bodies = tuple(ENCODE(keep_ids(*pair)) for pair in zip(turns, silent.turns, strict=True))
-        pieces.append((path, replace(silent.about, is_forgotten=all(expired)), bodies))
+        pieces.append((path, replace(silent.about, is_forgotten=all(silenced)), bodies))
         is_changed = True
     return replace(kept, pieces=tuple(pieces)) if is_changed else None
 

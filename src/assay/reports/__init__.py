@@ -12,7 +12,7 @@
 - `judges`: how good each judge is
 - `quality`, `quality_means`, `profiles`: how well sessions were run, and what that was judged by
 - `egress`: what would leave this machine
-- `doctor`: what was found, skipped and not understood
+- `doctor`: what was found, skipped and not understood; `store`: what is kept and where
 - `evaluation`, `evaluation_files`, `evaluation_page`: an evaluation in the terminal, in files, as a page
 
 Takes values of types, `scores`, `llm` (estimates) and `judges` (criteria); gives text, bytes and what Rich can print;

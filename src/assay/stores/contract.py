@@ -14,13 +14,23 @@ A store has six parts, each with its own methods. What holds for all of them:
   refused, and worked out again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
-from assay.types import AuditDraw, FileState, KnownFile, Part, PersonCorrection, PersonVerdict, Segment, StreamSummary
+from assay.types import (
+    AuditDraw,
+    FileState,
+    KnownFile,
+    Part,
+    PersonCorrection,
+    PersonVerdict,
+    Segment,
+    StoreFigures,
+    StreamSummary,
+)
 
 StreamName = tuple[str, str]
 """Agent and id of a stream; also of a session, by the id of its first segment."""
@@ -165,6 +175,14 @@ class WrittenTally(Struct, frozen=True, kw_only=True):
 
     scores: int
     last_at: str
+
+
+class TableRows(Struct, frozen=True, kw_only=True):
+    """A table of a store as another one takes it in: its rows in portions, each a value for every column."""
+
+    name: str
+    columns: tuple[str, ...]
+    portions: Iterable[Sequence[tuple[object, ...]]]
 
 
 class TranscriptStore(Protocol):
@@ -363,6 +381,21 @@ class Store(Protocol):
 
     def count_bytes(self) -> int:
         """How much room it takes, as far as that is known."""
+
+    def measure(self) -> StoreFigures:
+        """How much of what it holds."""
+
+    def check(self) -> list[str]:
+        """What is wrong with it, a line each; nothing where it is sound."""
+
+    def dump_tables(self) -> Iterator[TableRows]:
+        """All that it holds at one moment, for another store; each table is to be read before the next."""
+
+    def load_tables(self, tables: Iterable[TableRows]) -> int:
+        """Take in all that another store holds, or nothing; refused where it holds something already."""
+
+    def shrink(self) -> None:
+        """Give back the room that it no longer needs."""
 
     def close(self) -> None:
         """Let go of it; nothing else may be called after."""

@@ -67,7 +67,7 @@ from assay.types.session import (
     SessionMark,
     VerdictKind,
 )
-from assay.types.transcripts import FileState, KnownFile, ReadPosition, StreamSummary
+from assay.types.transcripts import FileState, KnownFile, ReadPosition, StoreFigures, StreamSummary
 from assay.types.turns import Part, Stream, Turn
 from assay.types.value import SCHEMA_VERSION, CleanText, Document, Fact, Row, Value, to_key
 
@@ -126,6 +126,7 @@ __all__ = [
     "SessionMark",
     "SkippedLine",
     "Spend",
+    "StoreFigures",
     "Stream",
     "StreamSummary",
     "Turn",

@@ -2,7 +2,7 @@
 
 from assay.types.events import SkippedLine
 from assay.types.turns import Part
-from assay.types.value import Value
+from assay.types.value import Row, Value
 
 
 class ReadPosition(Value, frozen=True):
@@ -78,3 +78,20 @@ class StreamSummary(Value, frozen=True):
     facts: bytes
     is_gone: bool
     """None of its files is there any more."""
+
+
+class StoreFigures(Row, frozen=True, kw_only=True):
+    """How much of what a store holds."""
+
+    schema: str
+    files: int
+    streams: int
+    turns: int
+    segments: int
+    answers: int
+    corrections: int
+    verdicts: int
+    forgotten: int
+    """Streams whose words were deleted."""
+    first_at: str
+    last_at: str

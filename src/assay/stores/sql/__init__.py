@@ -4,12 +4,16 @@
 - `claim`: whose file it is, before anything touches it
 - `engine`: opening it, the right journal, the right version; `postgres`: the same in PostgreSQL
 - `database`: transactions, errors, many rows at once
+- `transfer`: all tables out and in, checked and counted
 - `selection`: which files and streams a query means
 - `transcripts` with `stream_settling`, `sessions` (corrections and rework too), `answers`, `written`: the parts
 """
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from assay.stores.contract import TableRows
+from assay.stores.sql import transfer
 from assay.stores.sql.answers import SqlAnswers
 from assay.stores.sql.database import Database
 from assay.stores.sql.engine import open_database
@@ -17,6 +21,7 @@ from assay.stores.sql.postgres import has_postgres, open_postgres
 from assay.stores.sql.sessions import SqlCorrections, SqlRework, SqlSessions
 from assay.stores.sql.transcripts import SqlTranscripts
 from assay.stores.sql.written import SqlWritten
+from assay.types import StoreFigures
 
 SCHEMES = ("sqlite", "postgresql")
 
@@ -36,6 +41,21 @@ class SqlStore:
 
     def count_bytes(self) -> int:
         return self.database.count_bytes()
+
+    def measure(self) -> StoreFigures:
+        return transfer.measure_tables(self.database)
+
+    def check(self) -> list[str]:
+        return transfer.check_tables(self.database)
+
+    def dump_tables(self) -> Iterator[TableRows]:
+        return transfer.dump_tables(self.database)
+
+    def load_tables(self, tables: Iterable[TableRows]) -> int:
+        return transfer.load_tables(self.database, tables)
+
+    def shrink(self) -> None:
+        transfer.shrink_file(self.database)
 
     def close(self) -> None:
         self.database.engine.dispose()
