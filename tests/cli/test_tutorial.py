@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import run
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/tutorial.md", "docs/how-to/find-a-session.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/how-to/find-a-session.md", "docs/how-to/see-what-moves.md"]
 
 
 def typed(page: str) -> list[str]:

@@ -10,9 +10,10 @@ from rich.console import Console, Group
 from assay.reports.quality_means import render_groups, render_means
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
-from assay.scores.quality_means import build_group, build_groups, sort_qualities
+from assay.scores.quality_means import build_group, build_groups, find_quantile, sort_qualities
 from assay.types.quality import Dimension, Quality
 from tests.make_sessions import QUICK
+from tests.tables import each_row
 
 PROFILE = profiles.load_profile("enhanced")
 NAMES = [one.name for one in PROFILE.dimensions]
@@ -41,7 +42,12 @@ def test_the_mean_of_a_dimension_is_of_those_that_have_it() -> None:
     some = [quality_of(str(score), **GOOD | {"tool_efficiency": score}) for score in (1.0, 0.5, None)]
     found = {one.name: one for one in build_group("all", some, PROFILE).dimensions}["tool_efficiency"]
     assert (found.scored, found.mean) == (2, 0.75)
-    assert (found.low, found.high) == (pytest.approx(0.26, abs=0.01), 1.0)
+    assert (found.low, found.high) == (0.0, 1.0)
+
+
+@each_row(("freedom", "quantile"), [(1, 12.706), (10, 2.228), (11, 2.201), (30, 2.042), (1000, 1.962)])
+def test_an_interval_is_wide_where_few_were_measured(freedom: int, quantile: float) -> None:
+    assert find_quantile(freedom) == pytest.approx(quantile, abs=0.01)
 
 
 def test_what_pulls_quality_down_most_is_told_first() -> None:

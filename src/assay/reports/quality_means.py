@@ -12,6 +12,7 @@ from assay.reports.summary import name_models
 from assay.types.quality import DimensionMean, QualityGroup
 
 MOST_GROUPS = 20
+LEAST_PULL = 0.005
 NUMBERS, LEAST_NAME, MOST_NAME = 60, 12, 36
 PERIODS = ("day", "week", "month")
 MIXED = "several judges judged these: means of what they say together are not comparable"
@@ -49,7 +50,7 @@ def format_ends(one: QualityGroup | DimensionMean) -> str:
 
 def describe_pull(one: DimensionMean) -> str:
     """How much a dimension takes from the whole."""
-    return f"pulls it down by {one.pull:.2f}" if one.pull else ""
+    return f"pulls it down by {one.pull:.2f}" if (one.pull or 0) >= LEAST_PULL else ""
 
 
 def render_groups(groups: Sequence[QualityGroup], by: str, width: int) -> list[RenderableType]:
@@ -84,4 +85,4 @@ def name_groups(names: Sequence[str], by: str) -> dict[str, str]:
 def describe_worst(group: QualityGroup) -> str:
     """The dimension that takes most, and how much."""
     worst = max(group.dimensions, key=lambda one: (one.pull or 0, one.name), default=None)
-    return f"{format_name(worst.name)} {worst.pull:.2f}" if worst and worst.pull else ""
+    return f"{format_name(worst.name)} {worst.pull:.2f}" if worst and (worst.pull or 0) >= LEAST_PULL else ""
