@@ -64,6 +64,7 @@ EXITS: dict[str, list[str]] = {
     "langfuse pull": [PULL, f"{PULL} --json", "nobody"],
     "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck"],
     "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
+    "eval init": ["{top}/suite", "{top}/suite2 --json"],
     "eval check": ["nobody", "nobody --json"],
     "eval run": ["--tasks nobody --baseline x --candidate y --sequential --eval-objective-drop-is-regression --json"],
     "eval compare": ["nobody", "nobody --json"],
