@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ["docs/how-to/questions.md"]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CORPUS = ROOT.parent / "shared" / "corpus"
-THERE = {"2026-11-": "2026-02-", "project:ledger": "project:cli", "project:tide-clock": "project:mise"} | {"oauth": "fix"}
+THERE = {
     "2026-11-": "2026-02-",
     "project:ledger": "project:cli",
     "project:tide-clock": "project:mise",
