@@ -8,7 +8,8 @@ RemoteError (an AssayError)  a service gave no usable answer
 │   └── PathNotFound    404: no such thing, or not in this version of the service
 └── GarbledAnswer       an answer that is not what it should be
 
-Every message names the service and the path, never a key.
+Every message names the service and the path, never a key. An outage is waited for once: after a request that was
+given up, the next ones are tried once each, and after `MOST_GIVEN_UP` in a row nothing is sent for a while.
 """
 
 import random
@@ -28,6 +29,8 @@ from assay.retry import double_wait, parse_retry_after
 
 MINUTE_S = 60.0
 MOST_SAID, MOST_READ = 300, 20_000
+MOST_GIVEN_UP, REST_S, SHORT_S = 4, 60.0, 10.0
+"""Requests given up in a row before the service is left alone, for how long, and how long each of them may take."""
 RETRIED = frozenset({429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 TURNED_AWAY = frozenset({429, 503})
 """The request was not looked at, so even one that must not be sent twice may be sent again."""
@@ -82,6 +85,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     first_wait_s: float = 0.5
     most_wait_s: float = 90.0
     """A service that asks for more is given up."""
+    patience_s: float = 90.0
+    """After this long a request that failed is not repeated."""
 
 
 class Clock(Struct, frozen=True, kw_only=True):
@@ -99,6 +104,17 @@ class HttpAnswer(Struct, frozen=True, kw_only=True):
     status: int
     body: bytes
     where: str
+
+
+class HttpRequest(Struct, frozen=True, kw_only=True):
+    """What is asked of a service."""
+
+    method: str
+    path: str
+    params: Params | None = None
+    body: Any = None
+    bucket: str = ""
+    is_repeatable: bool = True
 
 
 class Pace:
@@ -140,6 +156,12 @@ class Http:
         self.secret = keys[1]
         self.clean = clean
         """What the service says goes through it before anybody is told."""
+        self.headers: dict[str, str] = {}
+        """Sent with every body."""
+        self.given_up = 0
+        """Requests in a row to which there was no answer."""
+        self.trouble = ""
+        self.rests_until = 0.0
         self.client = httpx.Client(
             base_url=self.base, auth=keys, timeout=self.policy.timeout_s, transport=transport, follow_redirects=False
         )
@@ -160,6 +182,10 @@ class Http:
         """Changes what stands at a path."""
         return self.send("PATCH", path, body=body, bucket=bucket)
 
+    def delete(self, path: str, bucket: str = "") -> HttpAnswer:
+        """Removes what stands at a path."""
+        return self.send("DELETE", path, bucket=bucket)
+
     def send(
         self,
         method: str,
@@ -171,16 +197,47 @@ class Http:
         is_repeatable: bool = True,
     ) -> HttpAnswer:
         """Sends one request, with its retries; raises a `RemoteError`."""
+        asked = HttpRequest(
+            method=method, path=path, params=params, body=body, bucket=bucket, is_repeatable=is_repeatable
+        )
         where = f"{method} {self.host}{path}"
-        content = None if body is None else msgspec.json.encode(body)
-        headers = {} if body is None else {"Content-Type": "application/json"}
-        for left in reversed(range(self.policy.tries)):
-            if pace := self.paces.get(bucket):
+        if self.given_up >= MOST_GIVEN_UP and self.clock.now() < self.rests_until:
+            raise ServiceUnreachable(f"{where}: not sent, for {self.given_up} before it had no answer: {self.trouble}")
+        try:
+            found = self.try_often(asked, where)
+        except (ServiceBusy, ServiceUnreachable) as error:
+            self.given_up += 1
+            self.trouble = str(error)
+            self.rests_until = self.clock.now() + REST_S
+            raise
+        except RequestRefused:
+            self.given_up = 0
+            raise
+        self.given_up = 0
+        return found
+
+    def try_often(self, asked: HttpRequest, where: str) -> HttpAnswer:
+        """Sends one request until there is an answer; while the service seems to be away, once."""
+        content = None if asked.body is None else msgspec.json.encode(asked.body)
+        headers = {} if asked.body is None else {"Content-Type": "application/json", **self.headers}
+        timeout_s = min(self.policy.timeout_s, SHORT_S) if self.given_up else self.policy.timeout_s
+        began = self.clock.now()
+        for left in reversed(range(1 if self.given_up else self.policy.tries)):
+            if pace := self.paces.get(asked.bucket):
                 pace.wait()
             try:
-                response = self.client.request(method, path, params=params or None, content=content, headers=headers)
+                request = self.client.build_request(
+                    asked.method,
+                    asked.path,
+                    params=asked.params or None,
+                    content=content,
+                    headers=headers,
+                    timeout=timeout_s,
+                )
+                response = self.client.send(request)
             except httpx.TransportError as error:
-                if not left or not (is_repeatable or isinstance(error, NOT_SENT)):
+                is_late = self.clock.now() - began > self.policy.patience_s
+                if not left or is_late or not (asked.is_repeatable or isinstance(error, NOT_SENT)):
                     raise ServiceUnreachable(
                         f"{where}: {describe_transport_error(error)}; is the address right, and is it running?"
                     ) from None
@@ -188,7 +245,8 @@ class Http:
             else:
                 if response.is_success:
                     return HttpAnswer(status=response.status_code, body=response.content, where=where)
-                wait_s = self.pick_wait(response, where, left if is_repeatable or was_not_carried_out(response) else 0)
+                may_repeat = asked.is_repeatable or was_not_carried_out(response)
+                wait_s = self.pick_wait(response, where, left if may_repeat else 0)
             self.clock.sleep(wait_s)
         raise AssertionError("the last try returns or raises")
 
