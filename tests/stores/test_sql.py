@@ -8,15 +8,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, MetaData, create_engine, event, inspect
+from sqlalchemy import Engine, MetaData, create_engine, event, inspect, select
 
 from assay.errors import StoreError
 from assay.pipeline import scan as scanning
 from assay.pipeline.inputs import find_files
-from assay.stores import CutStream, RemoteProject
+from assay.stores import CutStream, RemoteProject, WrittenRow
 from assay.stores.sql import SqlStore, open_store
 from assay.stores.sql.engine import run_migrations
 from assay.stores.sql.schema import TABLES, files
+from assay.stores.sql.selection import match_files_below
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
 from assay.types import PersonCorrection, PersonVerdict
 
@@ -213,8 +214,25 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     here = RemoteProject(host="langfuse.example", project="loom")
     with closing(opened(tmp_path / "s.db")) as store:
-        store.written.save_digest(here, "one", "d-1", "2026-11-09T09:00:00+00:00")
+        store.written.save_row(here, WrittenRow(id="one", digest="d-1"), "2026-11-09T09:00:00+00:00")
         assert store.written.count_scores(here).scores == 1
+
+
+def forget_what_scores_are_about(old: sqlite3.Connection) -> None:
+    for name in ("session", "subject", "name", "family", "environment"):
+        old.execute(f"ALTER TABLE written DROP COLUMN {name}")
+
+
+def test_scores_that_an_earlier_version_wrote_are_known_and_about_nothing(tmp_path: Path):
+    opened(tmp_path / "s.db").close()
+    with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
+        forget_what_scores_are_about(old)
+        old.execute("INSERT INTO written VALUES ('langfuse.example', 'loom', 'one', 'd-1', '2026-11-09')")
+        old.execute("UPDATE alembic_version SET version_num = '0007'")
+    here = RemoteProject(host="langfuse.example", project="loom")
+    with closing(opened(tmp_path / "s.db")) as store:
+        assert store.written.load_digests(here, ["one"]) == {"one": "d-1"}
+        assert store.written.list_rows(here) == [WrittenRow(id="one", digest="d-1")]
 
 
 def test_many_verdicts_are_kept_by_one_statement(tmp_path: Path):
@@ -240,7 +258,27 @@ def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE verdicts")
         old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
+        forget_what_scores_are_about(old)
         old.execute("UPDATE alembic_version SET version_num = '0005'")
     with closing(opened(tmp_path / "s.db")) as store:
         store.corrections.save_verdicts([PersonVerdict(turn="a", verdict="not", at="2026-11-09T09:00:00+00:00")])
         assert [one.verdict for one in store.corrections.load_verdicts()] == ["not"]
+
+
+@pytest.mark.parametrize("others", [0, 2000])
+def test_files_are_found_at_and_below_any_number_of_paths(tmp_path: Path, others: int):
+    paths = ["/a/one.jsonl", "/a/b/two.jsonl", "/ab/three.jsonl", "/c.jsonl"]
+    roots = ["/a/b", "/c.jsonl", "/a/one.jsonl", *(f"/nowhere/{n}" for n in range(others))]
+    with closing(opened(tmp_path / "s.db")) as store, store.database.writing() as connection:
+        for path in paths:
+            connection.execute(files.insert().values(build_file_row(path)))
+        found = connection.execute(select(files.c.path).where(match_files_below(roots)).order_by(files.c.path))
+        assert list(found.scalars()) == ["/a/b/two.jsonl", "/a/one.jsonl", "/c.jsonl"]
+
+
+def build_file_row(path: str) -> dict[str, object]:
+    """A row for a file of which nothing matters but its path."""
+    texts = dict.fromkeys(("source", "version", "agent", "stream", "by", "scanned_at"), "")
+    counts = dict.fromkeys(("inode", "size", "mtime_ns", "offset", "lines_read", "lines_skipped"), 0)
+    long = dict.fromkeys(("anchor", "unknown", "prompts_at", "facts", "state", "packed_keys"), b"")
+    return {"path": path, "is_mid_line": False, "is_settled": True, **texts, **counts, **long}

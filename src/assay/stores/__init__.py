@@ -21,6 +21,7 @@ from platformdirs import user_data_path
 from assay.errors import BadInput
 from assay.plugins import list_names, load_module
 from assay.stores.contract import (
+    UPLOADED,
     AnswerStore,
     CorrectionStore,
     CutStream,
@@ -40,11 +41,13 @@ from assay.stores.contract import (
     StreamPieces,
     TableRows,
     TranscriptStore,
+    WrittenRow,
     WrittenStore,
     WrittenTally,
 )
 
 __all__ = [
+    "UPLOADED",
     "AnswerStore",
     "CorrectionStore",
     "CutStream",
@@ -64,6 +67,7 @@ __all__ = [
     "StreamPieces",
     "TableRows",
     "TranscriptStore",
+    "WrittenRow",
     "WrittenStore",
     "WrittenTally",
     "has_store",

@@ -163,6 +163,10 @@ class QuestionBatch(Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...]
 
 
+UPLOADED = "upload"
+"""The family of traces that were sent."""
+
+
 class RemoteProject(Struct, frozen=True, kw_only=True):
     """A project on a server: many projects share a host."""
 
@@ -183,6 +187,22 @@ class TableRows(Struct, frozen=True, kw_only=True):
     name: str
     columns: tuple[str, ...]
     portions: Iterable[Sequence[tuple[object, ...]]]
+
+
+class WrittenRow(Struct, frozen=True, kw_only=True):
+    """A score, or a trace, that is known to stand in a project."""
+
+    id: str
+    digest: str
+    """Changes with what it says."""
+    session: str = ""
+    """The server's id of the session it is about; empty for what an earlier version wrote."""
+    subject: str = ""
+    """Our id of the session."""
+    name: str = ""
+    family: str = ""
+    """What was written with it, such as the scores of one profile."""
+    environment: str = ""
 
 
 class TranscriptStore(Protocol):
@@ -352,11 +372,17 @@ class WrittenStore(Protocol):
     def load_digests(self, project: RemoteProject, ids: Iterable[str]) -> dict[str, str]:
         """Digests of those scores that are known to be there, by their ids."""
 
-    def save_digest(self, project: RemoteProject, id: str, digest: str, at: str) -> None:
+    def save_row(self, project: RemoteProject, row: WrittenRow, at: str) -> None:
         """Note that a score is there as its digest says, in place of what was noted of it before."""
 
+    def list_rows(self, project: RemoteProject, sessions: Iterable[str] | None = None) -> list[WrittenRow]:
+        """All that is known to be there, or what is about these sessions; by id."""
+
+    def forget_rows(self, project: RemoteProject, ids: Iterable[str]) -> None:
+        """Note that these are there no longer."""
+
     def count_scores(self, project: RemoteProject) -> WrittenTally:
-        """How many scores are known to be there."""
+        """How many scores are known to be there; what is of the family `UPLOADED` is none."""
 
 
 class Store(Protocol):

@@ -289,5 +289,13 @@ written = Table(
     Column("id", Text, primary_key=True),
     Column("digest", Text, nullable=False),
     Column("at", Text, nullable=False),
+    Column("session", Text, nullable=False, server_default=""),
+    Column("subject", Text, nullable=False, server_default=""),
+    Column("name", Text, nullable=False, server_default=""),
+    Column("family", Text, nullable=False, server_default=""),
+    Column("environment", Text, nullable=False, server_default=""),
 )
-"""Scores that were written to a server's project and read back from it; `digest` changes with what they say."""
+"""Scores and traces that were written to a server's project and read back from it, and what they are about.
+
+`digest` changes with what they say; what stands there since before 0008 is about nothing until it is met again.
+"""

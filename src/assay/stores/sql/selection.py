@@ -1,20 +1,31 @@
 """Conditions of queries: which files lie at or below paths, which streams are meant by them, rows by name."""
 
+import json
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Column, ColumnElement, FromClause, Select, and_, false, func, or_, select
+from sqlalchemy import Column, ColumnElement, FromClause, Select, and_, case, false, func, or_, select
 
 from assay.files import to_folder_prefix
 from assay.stores.sql.schema import files, streams
 
 PULLED = "langfuse"
 """The agent of streams that hold what another agent may have written here already."""
+MANY = 50
+"""Paths beyond which they are handed over as a list: SQLite nests conditions one by one, and gives up at a thousand."""
+AT = "@"
+"""Between a pulled session's own id and its project."""
 
 
 def match_files_below(roots: Sequence[str], table: FromClause = files) -> ColumnElement[bool]:
     """Files at these paths, or in folders at these paths; "0" is the character after the slash."""
     path = table.c.path
     prefixes = [(root, to_folder_prefix(root)) for root in roots]
+    if len(roots) > MANY:
+        each = func.json_each(json.dumps([prefix for _, prefix in prefixes])).table_valued("value")
+        prefix = each.c.value
+        end = func.substr(prefix, 1, func.length(prefix) - 1).concat("0")
+        inside = select(prefix).where(path > prefix, path < end).correlate(table)
+        return or_(path.in_(sorted(set(roots))), inside.exists())
     return or_(
         false(),
         *(or_(path == root, and_(path > prefix, path < prefix[:-1] + "0")) for root, prefix in prefixes),
@@ -35,11 +46,23 @@ def match_streams_below(roots: Sequence[str], stream: FromClause = streams) -> C
 
 
 def match_streams_once(roots: Sequence[str] | None) -> ColumnElement[bool]:
-    """Streams, but for those that were pulled and are there as a transcript too: these would count twice."""
+    """Streams, but for those that were pulled and are there as a transcript too: these would count twice.
+
+    So would those that an earlier version pulled without their project, where they were pulled again since.
+    """
     other = streams.alias()
     here = select(other.c.id).where(other.c.agent != PULLED)
-    here = here if roots is None else here.where(match_streams_below(roots, other))
-    return or_(streams.c.agent != PULLED, streams.c.id.not_in(here))
+    again = select(strip_project(other)).where(other.c.agent == PULLED, func.instr(other.c.id, AT) > 0)
+    if roots is not None:
+        here, again = (one.where(match_streams_below(roots, other)) for one in (here, again))
+    is_once = and_(strip_project(streams).not_in(here), streams.c.id.not_in(again))
+    return or_(streams.c.agent != PULLED, is_once)
+
+
+def strip_project(table: FromClause) -> ColumnElement[str]:
+    """The id of a stream without the project that it was pulled from."""
+    at = func.instr(table.c.id, AT)
+    return case((at > 0, func.substr(table.c.id, 1, at - 1)), else_=table.c.id)
 
 
 def match_streams(
