@@ -130,6 +130,38 @@ def test_how_a_call_ended_is_read_off_its_output(output, status, code):
     assert (one.status, one.exit_code) == (status, code)
 
 
+UNTOLD = [
+    ("2 failed, 1 passed in 0.1s", "ok", None, "failed"),
+    ("all good", "ok", None, None),
+    ("Exit code: 1\nWall time: 0.2 seconds\nOutput:\nboom", "error", 1, "failed"),
+    ("Chunk ID: 5\nWall time: 1 s\nProcess exited with code 0\nOutput:\nfine", "ok", 0, "passed"),
+    ('{"output":"boom","metadata":{"exit_code":3}}', "error", 3, "failed"),
+    ('{"output":"fine","metadata":{"exit_code":0}}', "ok", 0, "passed"),
+    ("Error: no such file", "error", None, "failed"),
+]
+
+
+@each_row(("output", "status", "code", "outcome"), UNTOLD)
+def test_of_an_agent_that_does_not_tell_a_call_without_an_exit_code_is_not_known_to_have_passed(
+    output, status, code, outcome
+):
+    rows = build_hook_turn(1, "Go", build_step(build_call("a", "Bash", output, command="pytest -q")), reply="So")
+    one = calls(*(row | {"tags": [], "metadata": row["metadata"] | {"source": "my-agent"}} for row in rows))[0]
+    assert (one.status, one.exit_code, one.runs[0].outcome) == (status, code, outcome)
+
+
+SAID = [(True, "error", None), (False, "ok", 0), (None, "ok", None)]
+
+
+@each_row(("is_error", "status", "code"), SAID)
+def test_a_proxys_result_tells_by_its_mark_alone(is_error, status, code):
+    result = build_tool_result("a", "boom")
+    result["content"][0]["is_error"] = is_error
+    messages = [build_user_message("Go"), build_tool_use("a", "Bash", command="pytest -q"), result]
+    one = calls(build_generation(1, messages, build_assistant_message("So")))[0]
+    assert (one.status, one.exit_code) == (status, code)
+
+
 NOT_SAID = [
     "<task-notification>done</task-notification>",
     "<local-command-stdout>ok</local-command-stdout>",

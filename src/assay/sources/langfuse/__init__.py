@@ -1,10 +1,11 @@
-"""Sessions pulled from Langfuse: `<data folder>/langfuse/<host>/<session>.jsonl`, as `assay.langfuse` writes them.
+"""Sessions pulled from Langfuse: `<data folder>/langfuse/<host>/<project>/<session>.jsonl`, by `assay.langfuse`.
 
 Claude Code arrives there in three shapes: traces of its hook (a span for each turn), its own OpenTelemetry spans
 (`claude_code.*`), and the generations of a proxy (each with all messages so far). All become the same events.
 
 - `records`: what a line is decoded into, and its tokens;
 - `reader`: records of all three shapes to events;
+- `uploaded`: records of what `assay langfuse upload` sent to events;
 - `messages`: messages of a request or an answer, and the tool calls in them.
 
 Takes records, gives the events of `assay.types`; imports nothing else of ours.
@@ -22,7 +23,7 @@ from assay.sources.langfuse.records import Record
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
 
 AGENT = "langfuse"
-VERSION = 3
+VERSION = 4
 
 MARK = re.compile(rb'\s*\{\s*"langfuse"\s*:\s*\d+\s*,\s*"type"\s*:\s*"session"')
 

@@ -45,6 +45,11 @@ KINDS: dict[str, CallKind] = {name: kind for kind, names in NAMES.items() for na
 TARGETS = "file_path notebook_path pattern query url skill plan description path".split()
 
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b\n*")
+HEADED = re.compile(
+    r"(?:(?:Command|Chunk ID|Wall time|Original token count)[^\n]*\n){0,5}"
+    r"(?:Exit code: |Process exited with code )(-?\d{1,9})\n(?:(?!Output:)[^\n]*\n){0,5}(?:Output:\n)?"
+)
+"""What Codex writes above a command's output."""
 FAILED = re.compile(
     r"<tool_use_error>|(?:Input validation)?Error:|(?:File|Path) does not exist|String to replace not found"
 )
@@ -66,7 +71,8 @@ class ToolResponse(NamedTuple):
 
     id: str
     output: Any
-    is_error: bool
+    is_error: bool | None
+    """`None` where nothing says so."""
 
 
 def list_messages(value: Any) -> list[dict[str, Any]]:
@@ -117,16 +123,21 @@ def list_tool_requests(message: dict[str, Any]) -> list[ToolRequest]:
 def list_tool_responses(message: dict[str, Any]) -> list[ToolResponse]:
     """The results of tools in a message, whichever way they are given."""
     found = [
-        ToolResponse(to_text(one.get("tool_use_id")), one.get("content"), one.get("is_error") is True)
+        ToolResponse(to_text(one.get("tool_use_id")), one.get("content"), to_truth(one.get("is_error")))
         for one in map(to_table, to_list(message.get("content")))
         if one.get("type") == "tool_result"
     ]
     for one in map(to_table, to_list(message.get("tool_results"))):
         if one.get("output") is not None:
-            found.append(ToolResponse(to_text(one.get("tool_use_id")), one.get("output"), one.get("is_error") is True))
+            is_error = to_truth(one.get("is_error"))
+            found.append(ToolResponse(to_text(one.get("tool_use_id")), one.get("output"), is_error))
     if message.get("role") == "tool" and message.get("tool_call_id"):
-        found.append(ToolResponse(to_text(message.get("tool_call_id")), message.get("content"), is_error=False))
+        found.append(ToolResponse(to_text(message.get("tool_call_id")), message.get("content"), is_error=None))
     return [one for one in found if one.id]
+
+
+def to_truth(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def find_person_words(text: str) -> str:
@@ -196,8 +207,14 @@ def list_edits(given: dict[str, Any]) -> tuple[Edit, ...]:
     return (Edit(path=path, added=len(added), removed=len(removed), new=hash_lines(added), old=hash_lines(removed)),)
 
 
-def parse_ending(text: str, *, is_error: bool = False) -> tuple[CallStatus, int | None, str]:
-    """Status, exit code and output of a call, read off its output: the hook keeps no other sign."""
+def parse_ending(
+    text: str, *, is_error: bool | None = None, is_telling: bool = False
+) -> tuple[CallStatus, int | None, str]:
+    """Status, exit code and output of a call, read off its output where nothing else tells.
+
+    Only an agent that tells every failure, such as Claude Code, tells by silence that there was none; of others the
+    exit code is not known.
+    """
     if REJECTED.match(text):
         return "rejected", None, text
     if DENIED.match(text):
@@ -206,9 +223,21 @@ def parse_ending(text: str, *, is_error: bool = False) -> tuple[CallStatus, int 
         return "interrupted", None, text
     if code := EXIT.match(text):
         return "error", int(code[1]), text[code.end() :]
+    if code := HEADED.match(text):
+        return "error" if int(code[1]) else "ok", int(code[1]), text[code.end() :]
     if is_error or FAILED.match(text):
         return "error", None, text
-    return "ok", 0, text
+    return "ok", 0 if is_telling or is_error is False else None, text
+
+
+def find_exit_code(output: Any) -> int | None:
+    """The exit code that stands beside an output."""
+    told = to_table(parse_json(output) if isinstance(output, str) and output[:2] == '{"' else output)
+    for one in (to_table(told.get("metadata")), told):
+        code = one.get("exit_code", one.get("exitCode"))
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code
+    return None
 
 
 def to_plain_text(value: Any) -> str:

@@ -13,6 +13,7 @@ from assay.sources.langfuse.messages import (
     SUMMARY,
     build_call,
     find_answer,
+    find_exit_code,
     find_person_words,
     find_text,
     join_words,
@@ -29,10 +30,12 @@ from assay.sources.langfuse.records import (
     Record,
     find_attributes,
     list_signs,
+    name_stream,
     to_count,
     to_usage,
 )
-from assay.types import About, CallStatus, Emit, Event, Mark, Prompt, PromptKind, Reply, Result, Spend, to_key
+from assay.sources.langfuse.uploaded import is_uploaded, read_uploaded
+from assay.types import About, Call, CallStatus, Emit, Event, Mark, Prompt, PromptKind, Reply, Result, Spend, to_key
 from assay.types.value import sign_key, to_table, to_text
 
 SPANS = frozenset({"SPAN", "AGENT", "CHAIN"})
@@ -62,12 +65,18 @@ class Reader(Struct):
     cwd: str = ""
     key: tuple[str, ...] = ()
     """Sign of the key with which the session was pulled."""
+    project: str = ""
+    """Server and project that the session was pulled from: what stands in two projects is no copy of each other."""
     signs: tuple[str, ...] = ()
     trace: str = ""
     prompt: str | None = None
     """What the root of this trace asked; `None` where it asked nothing."""
     reply: int = 0
     """Key of the last words in this trace."""
+    is_telling: bool = False
+    """The agent of this trace tells of every call that failed."""
+    is_uploaded: bool = False
+    """This trace is one that we sent: its answers tell all that its root does."""
     is_beside: bool = False
     """This trace is no part of what the person and the agent say to each other."""
     spans: dict[str, str] = {}
@@ -87,15 +96,24 @@ class Reader(Struct):
         """Emit the events of the next record."""
         if record.type == SESSION:
             self.key = (sign_key(record.key),) if record.key else ()
-            begun = About(at=record.at, stream=record.session, version=record.version, origin=record.host)
+            self.project = f"{record.host}/{record.project}" if record.project else ""
+            stream = name_stream(record.session, record.host, record.project)
+            begun = About(at=record.at, stream=stream, version=record.version, origin=record.host)
             emit(replace(begun, signs=self.key))
             return
+        self.read_record(record, build_emitter(self.project, emit))
+
+    def read_record(self, record: Record, emit: Emit) -> None:
+        """Emit the events of an observation, or of the end of a trace."""
         self.emit_signs(record, emit)
         if record.trace != self.trace:
             self.trace, self.prompt, self.reply, self.is_beside = record.trace, None, 0, False
-            self.spans = {}
-        if record.type == END:
-            if not self.is_beside:
+            self.spans, self.is_telling, self.is_uploaded = {}, False, False
+        self.is_telling = self.is_telling or is_claude_code(record)
+        if is_uploaded(record):
+            self.read_own(record, emit)
+        elif record.type == END:
+            if not self.is_beside and not self.is_uploaded:
                 self.emit_reply(find_text(record.output), record.at, emit)
         elif record.name.startswith(PREFIX):
             self.read_native(record, emit)
@@ -107,6 +125,14 @@ class Reader(Struct):
             self.read_root(record, emit)
         elif record.type not in QUIET:
             self.count_unknown(record.type or "(no type)")
+
+    def read_own(self, record: Record, emit: Emit) -> None:
+        """What we sent ourselves."""
+        self.is_uploaded = True
+        for event in read_uploaded(record, self.cwd):
+            if isinstance(event, About):
+                self.cwd = event.cwd or self.cwd
+            emit(event)
 
     def emit_signs(self, record: Record, emit: Emit) -> None:
         """Emit whose the record is, where that changed."""
@@ -135,7 +161,7 @@ class Reader(Struct):
         if (cwd := to_text(record.metadata.get("cwd"))) and cwd != self.cwd:
             self.cwd = cwd
             emit(About(cwd=cwd))
-        is_hook = record.metadata.get("source") == "claude-code" or "claude-code" in record.tags
+        is_hook = is_claude_code(record)
         is_message = isinstance(record.input, str) or to_table(record.input).get("role") == "user"
         raw = find_text(record.input) if is_message else ""
         text = find_person_words(raw)
@@ -236,17 +262,39 @@ class Reader(Struct):
         emit(build_call(of, name, given, record.at, to_key(f"{record.trace}/{record.parent}"), ""))
         if record.output is not None and of not in self.answered:
             self.answered.add(of)
-            self.emit_result(of, record.output, record.ended_at or record.at, record.level == "ERROR", emit)
+            self.emit_result(of, record.output, record.ended_at or record.at, record.level == "ERROR" or None, emit)
 
-    def emit_result(self, id: str, output: Any, at: str, is_error: bool, emit: Emit) -> None:
+    def emit_result(self, id: str, output: Any, at: str, is_error: bool | None, emit: Emit) -> None:
         """Emit how a call ended."""
-        status, code, text = parse_ending(to_plain_text(output), is_error=is_error)
+        status, code, text = parse_ending(to_plain_text(output), is_error=is_error, is_telling=self.is_telling)
+        if code is None and (code := find_exit_code(output)) and status == "ok":
+            status = "error"
         emit(Result(id=id, at=at, status=status, exit_code=code, output=text))
 
     def count_unknown(self, what: str) -> None:
         """Count a type that is not understood, for `assay doctor`."""
         if what in self.unknown or len(self.unknown) < MOST_NOTED:
             self.unknown[what[:60]] = self.unknown.get(what[:60], 0) + 1
+
+
+def is_claude_code(record: Record) -> bool:
+    """Whether a record is of Claude Code's hook, by what it says of itself."""
+    return record.metadata.get("source") == "claude-code" or "claude-code" in record.tags
+
+
+def build_emitter(project: str, emit: Emit) -> Emit:
+    """Emits events with keys of their project's own."""
+    if not project:
+        return emit
+
+    def emit_own(event: Event) -> None:
+        if isinstance(event, Prompt | Spend):
+            event = replace(event, key=to_key(f"{project}/{event.key}"))
+        elif isinstance(event, Call) and event.of:
+            event = replace(event, of=to_key(f"{project}/{event.of}"))
+        emit(event)
+
+    return emit_own
 
 
 def find_opening(text: str) -> str:
@@ -332,7 +380,8 @@ def read_tool_span(record: Record, told: dict[str, Any]) -> Iterator[Event]:
     of = find_call_id(record, told)
     yield build_call(of, name, given, record.at, 0, to_text(told.get("agent_id")))
     if record.output is not None:
-        status, code, text = parse_ending(to_plain_text(record.output), is_error=record.level == "ERROR")
+        text = to_plain_text(record.output)
+        status, code, text = parse_ending(text, is_error=record.level == "ERROR" or None, is_telling=True)
         yield Result(id=of, at=record.ended_at or record.at, status=status, exit_code=code, output=text)
 
 

@@ -14,6 +14,8 @@ from assay.types.value import sign_attribute, to_table
 
 FORMAT = 1
 MOST_ATTRIBUTES, LONGEST_VALUE = 40, 200
+UPLOAD_SOURCE, UPLOAD_DIGEST, UPLOAD_SIZE = "assay", "assay_digest", "assay_spans"
+"""What the roots of traces that we sent say of themselves in their metadata."""
 SESSION, END = "session", "end"
 """Types of the lines that are no observation of Langfuse."""
 
@@ -38,6 +40,9 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     type: str = ""
     session: str = ""
     host: str = ""
+    project: str = ""
+    """Id of the project that the session was pulled from, in its own line: many share a host, and ids."""
+    environment: str = ""
     digest: str = ""
     """Of all lines below, in the session's own: a file that changed anywhere begins differently."""
     key: str = ""
@@ -65,6 +70,16 @@ class Record(Struct, kw_only=True, omit_defaults=True):
     def is_root(self) -> bool:
         """Whether a trace begins with this record."""
         return not self.parent
+
+    @property
+    def upload_size(self) -> int:
+        """Of the root of a trace that we sent, how many spans went with it."""
+        return to_count(self.metadata.get(UPLOAD_SIZE))
+
+
+def name_stream(session: str, host: str, project: str) -> str:
+    """The name of a pulled session's stream: Langfuse's own id, at its server and project."""
+    return f"{session}@{host}/{project}" if project else session
 
 
 def to_count(value: Any) -> int:
