@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
@@ -51,21 +51,15 @@ TOKEN = "ghp_" + "9fK2mQ7xVb4TzR8sLw1YpN6cJd3HgE5aUo0X"
 class Server(CheckedServer):
     """A stand-in on a port of its own that can be told what to do when scores arrive."""
 
-    def __init__(self, version: str = "4.59.0") -> None:
-        super().__init__(version)
+    def __init__(self, version: str = "4.59.0", **more: Any) -> None:
+        super().__init__(version, **more)
         self.posts = 0
         self.at_post: Callable[[int], None] = lambda _n: None
-        self.project = "proj1"
 
     def post_scores(self, body: Any) -> Reply:
         self.posts += 1
         self.at_post(self.posts)
         return super().post_scores(body)
-
-    def list_projects(self) -> Reply:
-        status, more, found = super().list_projects()
-        found["data"][0]["id"] = self.project
-        return status, more, found
 
     def sent(self) -> list[str]:
         """Ids of all scores that ever arrived, as often as they did."""
@@ -73,7 +67,8 @@ class Server(CheckedServer):
 
     def rows(self, session: str = "") -> dict[str, Any]:
         """What is kept of a session, by name; two rows of one name are an error."""
-        kept = [row for row in self.scores.values() if not session or row["body"].get("sessionId") == session]
+        there = [row for row in self.scores.values() if "gone_at" not in row]
+        kept = [row for row in there if not session or row["body"].get("sessionId") == session]
         names = [row["name"] for row in kept]
         assert len(names) == len(set(names)), names
         return {row["name"]: row["body"] for row in kept}
@@ -95,7 +90,17 @@ def server() -> Iterator[Server]:
 
 
 def env_of(server: Server, **more: str) -> dict[str, str]:
-    return environment(**keys(server.host), **more)  # type: ignore[attr-defined]
+    return environment(**(keys(server.host) | more))  # type: ignore[attr-defined]
+
+
+OTHER = ("pk-lf-mill", "sk-lf-weft")
+AS_OTHER = {"LANGFUSE_PUBLIC_KEY": OTHER[0], "LANGFUSE_SECRET_KEY": OTHER[1]}
+
+
+def add_project(server: Server, project: str) -> Server:
+    """Another project at the same address, with keys of its own."""
+    server.others.append(Server(server.version, project=project, keys=OTHER))
+    return cast(Server, server.others[-1])
 
 
 def run(server: Server, *args: object, **more: str) -> tuple[int, str]:
@@ -170,7 +175,7 @@ def test_pulled_sessions_are_streams(server, tmp_path):
         "nobody: nothing there (yet)",
     ]
     found = streams(tmp_path / "pulled", "--store", tmp_path / "s.db")["streams"]
-    assert sorted(one["id"] for one in found) == ["a", "s1"]
+    assert sorted(one["id"].partition("@")[0] for one in found) == ["a", "s1"]
     again = json.loads(run(server, "pull", "--since", "2026-01-01", "--into", tmp_path / "pulled", "--json")[1])
     assert [one.get("is_changed") for one in again["pulled"]] == [False, False]
 
@@ -204,7 +209,9 @@ def test_a_session_is_pulled_judged_and_stored(server, here):
     assert goal["value"] == "complete"
     assert goal["comment"].startswith("Completed by explicit evidence")
     assert goal["metadata"]["judge_version"]["quality"]
-    assert {"turn": 2, "quote": "Perfect, that works, thanks"} in goal["metadata"]["evidence"]
+    cited = goal["metadata"]["evidence"][0]
+    assert (cited["turn"], cited["quote"], cited["trace"]) == (2, "Perfect, that works, thanks", "a-turn2")
+    assert cited["url"].endswith(f"/project/proj1/traces/a-turn2?observation={cited['observation']}")
     assert 0.5 < rows["overall_quality"]["value"] < 1
 
 
@@ -230,7 +237,8 @@ def test_another_profile_stands_beside_the_first(server, here):
     server.observations = build_bug_fix("a")
     here.score("a")
     assert here.score("a", "--profile", "classic")[0] == 0
-    assert Counter(row["name"] for row in server.scores.values())["overall_quality"] == 2
+    rows = server.rows("a")
+    assert rows["overall_quality"]["value"] != rows["overall_quality (classic)"]["value"]
 
 
 def test_on_trace_also_writes_on_the_trace_in_which_it_begins(server, here):
@@ -298,13 +306,33 @@ def test_what_changed_is_written_over_the_row_of_another_day(server, here):
     assert server.rows("a")["goal_achievement"]["value"] != "complete"
 
 
-def test_another_project_on_the_same_server_gets_its_own(server, here):
+def test_two_projects_on_one_host_keep_their_words_and_scores_apart(server, here):
+    other = add_project(server, "proj2")
     server.observations = build_bug_fix("a")
-    here.score("a")
-    server.project = "proj2"
-    server.scores.clear()
-    assert here.score("a")[0] == 0
-    assert set(server.rows("a")) == GRADED
+    other.observations = build_hook_turn(1, "Dye the felt crimson please", *MENDED, reply="It is crimson.", session="a")
+    for keys_of in ({}, AS_OTHER, {}):
+        assert here.score("a", **keys_of)[0] == 0
+    assert "crimson" not in json.dumps([row["body"] for row in server.scores.values()])
+    assert "selvedge" not in json.dumps([row["body"] for row in other.scores.values()])
+    assert "crimson" in json.dumps([row["body"] for row in other.scores.values()])
+    files = sorted((here.folder / "pulled").rglob("*.jsonl"))
+    assert [path.parent.name for path in files] == ["proj1", "proj2"]
+    assert ["crimson" in path.read_text() for path in files] == [False, True]
+
+
+def test_push_writes_nothing_of_one_project_into_another(server, here):
+    other = add_project(server, "proj2")
+    server.observations, other.observations = build_bug_fix("a"), build_bug_fix("a")
+    run(server, "pull", "a", "--into", here.folder / "pulled")
+    code, told = run(server, "push", here.folder / "pulled", *here.kept, **AS_OTHER)
+    assert (code, other.scores) == (0, {})
+    assert "pulled from another project" in told
+
+
+MENDED = [
+    build_step(build_call("m1", "Edit", "ok", file_path="/mill/felt.py", old_string="blue", new_string="crimson")),
+    build_step(build_call("m2", "Bash", "4 passed in 0.1s", command="pytest -q")),
+]
 
 
 def test_what_was_deleted_in_langfuse_is_written_again_only_when_asked(server, here):
@@ -605,7 +633,8 @@ def test_a_session_here_and_in_langfuse_counts_once(server, here):
     server.observations = build_bug_fix("s1") + build_bug_fix("s2", first=51)
     run(server, "pull", "s1", "s2", "--into", here.folder / "both" / "pulled")
     found = assay("score", here.folder / "both", *here.kept, "--json").json
-    assert sorted((one["agent"], one["streams"]) for one in found["sessions"]) == [
+    own = [(one["agent"], [name.partition("@")[0] for name in one["streams"]]) for one in found["sessions"]]
+    assert sorted(own) == [
         ("claude-code", ["s1"]),
         ("langfuse", ["s2"]),
     ]
@@ -614,3 +643,82 @@ def test_a_session_here_and_in_langfuse_counts_once(server, here):
     assert len(alone["sessions"]) == 2
     assert here.score("s1")[0] == 0
     assert set(server.rows("s1")) == GRADED
+
+
+# --- upload, forget, choose -------------------------------------------------------------------------
+
+
+def test_transcripts_are_uploaded_pulled_and_scored_twice_with_the_same_rows(server, here, tmp_path):
+    local(here.folder / "in", "s1")
+    local(here.folder / "in", "s2")
+    told, kept = [], []
+    for _ in range(2):
+        told.append(run(server, "upload", here.folder / "in", *here.kept, "--yes"))
+        assert here.score("--since", "2020-01-01", "--recheck")[0] == 0
+        kept.append({key: row["body"] for key, row in server.scores.items()})
+    assert [code for code, _ in told] == [0, 0]
+    assert "2 sessions: 4 traces sent" in told[0][1]
+    assert "2 sessions: 4 traces there already" in told[1][1]
+    assert kept[0] == kept[1] != {}
+    assert {row["sessionId"] for row in server.observations} == {"s1", "s2"}
+
+
+def test_nothing_is_uploaded_without_a_yes_nor_by_a_dry_run(server, here):
+    local(here.folder / "in", "s1")
+    with pytest.raises(BadInput, match="sends the words of 1 conversation, redacted, to 127"):
+        run(server, "upload", here.folder / "in", *here.kept)
+    assert "1 session: 2 traces would be sent" in run(server, "upload", here.folder / "in", *here.kept, "--dry-run")[1]
+    assert server.observations == []
+
+
+def test_a_secret_is_not_uploaded(server, here):
+    lines = [build_prompt(1, f"use {TOKEN} please", sessionId="s1"), build_reply(2, f"I used {TOKEN}", sessionId="s1")]
+    write_lines(here.folder / "in" / "s1.jsonl", *lines)
+    run(server, "upload", here.folder / "in", *here.kept, "--yes")
+    sent = json.dumps(server.observations)
+    assert (TOKEN in sent, "[redacted:github-token]" in sent) == (False, True)
+
+
+def test_forgotten_scores_are_gone_and_so_is_what_was_pulled(server, here, tmp_path):
+    server.observations = build_bug_fix("a") + build_bug_fix("b", first=51)
+    data = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    run(server, "score", "a", "b", *here.kept, **data)
+    assert "5 scores would be taken out" in run(server, "forget", "a", "--dry-run", *here.kept, **data)[1]
+    with pytest.raises(BadInput, match="this deletes 5 scores"):
+        run(server, "forget", "a", *here.kept, **data)
+    assert "5 scores taken out" in run(server, "forget", "a", "--yes", *here.kept, **data)[1]
+    assert (set(server.rows("a")), set(server.rows("b"))) == (set(), GRADED)
+    assert [path.name for path in (tmp_path / "data").rglob("*.jsonl")] == ["b.jsonl"]
+    other = tmp_path / "other.db"
+    assert "5 scores taken out" in run(server, "forget", "b", "--yes", "--store", other, **data)[1]
+    assert server.rows("b") == {}
+
+
+def test_forget_wants_to_know_what(server, here):
+    with pytest.raises(BadInput, match="--everything"):
+        run(server, "forget", *here.kept)
+
+
+def test_scores_stand_in_the_environment_of_their_session(server, here):
+    server.observations = [row | {"environment": "staging"} for row in build_bug_fix("a")]
+    server.observations += build_bug_fix("b", first=51)
+    assert here.score("--environment", "staging")[0] == 0
+    assert {row["body"]["environment"] for row in server.scores.values()} == {"staging"}
+    assert {row["body"]["sessionId"] for row in server.scores.values()} == {"a"}
+    assay("score", here.folder / "pulled", *here.kept)
+    run(server, "push", here.folder / "pulled", *here.kept)
+    assert {row["body"]["environment"] for row in server.scores.values()} == {"staging"}
+
+
+def test_a_trace_without_a_session_is_scored_on_the_trace(server, here):
+    server.observations = [row | {"sessionId": "", "traceId": "t9"} for row in build_bug_fix("a")]
+    assert here.score("--traces", "--since", "2020-01-01")[0] == 0
+    assert {row["body"].get("traceId") for row in server.scores.values()} == {"t9"}
+    assert set(server.rows()) == GRADED
+
+
+def test_scores_on_a_trace_are_kept_up_to_date(server, here):
+    server.observations = build_bug_fix("a")
+    here.score("a", "--on-trace")
+    code, told = here.score("a")
+    assert (code, "a: 10 there already" in told) == (0, True)

@@ -61,8 +61,10 @@ EXITS: dict[str, list[str]] = {
     "profiles check": ["", "--json", "nobody"],
     "langfuse status": ["", "--json"],
     "langfuse setup": ["--dry-run", "", "--json"],
-    "langfuse pull": [PULL, f"{PULL} --json", "nobody"],
-    "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck"],
+    "langfuse pull": [PULL, f"{PULL} --json --traces", "nobody"],
+    "langfuse score": [f"{PULL} --dry-run --json", f"{PULL} --on-trace", f"{PULL} --json --recheck --traces"],
+    "langfuse upload": ["--dry-run", "--yes --json", "--yes --recheck"],
+    "langfuse forget": ["lf-hook --dry-run", "lf-hook --yes --json", "--everything --yes"],
     "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
     "eval init": ["{top}/suite", "{top}/suite2 --json"],
     "eval check": ["nobody", "nobody --json"],
@@ -76,7 +78,19 @@ EXITS: dict[str, list[str]] = {
 }  # fmt: skip
 """Commands and what follows each; `{session}` is every session in turn, `{stream}` every stream."""
 ALL_PATHS = frozenset(
-    {"score", "sessions", "streams", "usage", "advise", "doctor", "egress", "quality", "langfuse push", "audit"}
+    {
+        "score",
+        "sessions",
+        "streams",
+        "usage",
+        "advise",
+        "doctor",
+        "egress",
+        "quality",
+        "audit",
+        "langfuse push",
+        "langfuse upload",
+    }
 )
 CORRECTIONS = ("session rename", "session mark", "session marks", "session split", "session merge", "audit")
 TOLD_ALIKE = frozenset(f"--by {way}" for way in WAYS if way != "tenant")

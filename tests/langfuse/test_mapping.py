@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.langfuse import (
     ScoreTarget,
@@ -11,8 +13,11 @@ from assay.langfuse import (
     build_id,
     build_quality_scores,
     ensure_configs,
+    name_score,
     write_scores,
 )
+from assay.langfuse.configs import NAME
+from assay.langfuse.scores import build_body
 from assay.scores import profiles
 from assay.types import Citation, CleanText
 from assay.types.quality import Dimension, Quality
@@ -74,10 +79,12 @@ def test_every_profile_is_set_up_and_its_scores_are_stored(make: Make, name):
     assert done.not_stored == ()
     assert len(done.stored) == len(profile.dimensions) + 1
     kept = {row["name"]: row["body"] for row in standin.scores.values()}
-    assert kept["overall_quality"]["value"] == OVERALL
+    assert kept[name_score(name, "overall_quality")]["value"] == OVERALL
     assert all(one["configId"] == report.ids[one["name"]] for one in kept.values())
     for scale in profile.dimensions:
-        assert kept[scale.name]["value"] == (scale.categories[-1].label if scale.categories else 0.875)
+        assert kept[name_score(name, scale.name)]["value"] == (
+            scale.categories[-1].label if scale.categories else 0.875
+        )
 
 
 def test_what_is_ungraded_gives_no_score_and_the_whole_says_so():
@@ -105,3 +112,23 @@ def test_scores_of_one_name_are_told_apart_by_profile_trace_and_part():
 def test_the_time_of_writing_does_not_change_what_a_score_is():
     later = ScoreTarget(session="s1", timestamp="2026-12-24T00:00:00Z")
     assert [build_id(one) for one in derived("enhanced")] == [build_id(one) for one in derived("enhanced", later)]
+
+
+@given(st.text("abcdefgh_", min_size=1, max_size=60), st.text("ijkl -", min_size=1, max_size=60))
+def test_a_score_is_called_after_its_profile_in_a_name_that_langfuse_takes(name, profile):
+    found = name_score(profile, name)
+    assert NAME.fullmatch(found)
+    assert found != name_score(f"{profile}x", name)
+    assert found != name_score(profile, f"{name}x")
+
+
+def test_the_default_profile_has_plain_names():
+    assert name_score("enhanced", "tool_efficiency") == "tool_efficiency"
+    assert name_score("revised", "tool_mastery") == "tool_mastery (revised)"
+
+
+def test_the_environment_of_a_session_is_that_of_its_scores():
+    staging = ScoreTarget(session="s1", timestamp="x", environment="staging")
+    assert {build_body(one)["environment"] for one in derived("enhanced", staging)} == {"staging"}
+    default = ScoreTarget(session="s1", timestamp="x", environment="default")
+    assert [build_id(one) for one in derived("enhanced", default)] == [build_id(one) for one in derived("enhanced")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import BadInput
 from assay.http import AccessDenied, RemoteError
-from assay.langfuse import connect, pull_sessions
+from assay.langfuse import SessionPick, connect, pull_sessions
 from assay.langfuse.observations import merge_records, parse_v2, sort_records
 from assay.langfuse.pull import name_file
 from assay.sources.langfuse.records import END
@@ -103,7 +103,7 @@ def test_both_generations_give_the_same_stream(make: Make, tmp_path, version):
     fill(standin, *two_turns())
     pull_sessions(client_of(standin), tmp_path, ["s1"])
     stream = streams(tmp_path)[0]
-    assert (stream["id"], stream["agent"], stream["turns"]) == ("s1", "langfuse", 2)
+    assert (stream["id"], stream["agent"], stream["turns"]) == ("s1@langfuse.example/proj1", "langfuse", 2)
     facts = stream["facts"]
     assert facts["tokens"] == {"input": 50, "output": 25, "cache_read": 15, "cache_write": 10}
     assert (facts["lines_added"], facts["lines_removed"]) == (2, 1)
@@ -165,6 +165,7 @@ def test_the_other_generation_is_tried_where_an_endpoint_is_missing(make: Make, 
 def test_a_server_with_neither_api_is_told(make: Make, tmp_path):
     standin = make()
     client = client_of(standin)
+    client.load_project()
     standin.route = lambda *_: (404, {}, {"message": "Not Found"})
     assert "nor is there the other API" in pull_sessions(client, tmp_path, ["s1"]).failed[0][1]
 
@@ -175,7 +176,7 @@ def test_sessions_are_found_by_time(make: Make, tmp_path, version):
     fill(standin, build_hook_turn(1, "early", reply="so", session="early", second=0))
     fill(standin, build_hook_turn(1, "late", reply="so", session="late", second=5000))
     fill(standin, build_hook_turn(1, "later", reply="so", session="later", second=6000))
-    report = pull_sessions(client_of(standin), tmp_path, since=format_time(4000))
+    report = pull_sessions(client_of(standin), tmp_path, pick=SessionPick(since=format_time(4000)))
     assert [one.session for one in report.pulled] == ["late", "later"]
 
 
@@ -189,6 +190,7 @@ def test_one_session_that_fails_does_not_stop_the_others(make: Make, tmp_path):
     standin = make()
     fill(standin, *two_turns())
     client = client_of(standin)
+    client.load_project()
     standin.planned = [(400, {}, {"message": "Invalid request data"})]
     report = pull_sessions(client, tmp_path, ["bad", "s1"])
     assert report.failed[0][0] == "bad"
@@ -201,6 +203,7 @@ def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_pa
     standin = make()
     fill(standin, *two_turns())
     client = client_of(standin)
+    client.load_project()
     standin.planned = [(status, {}, {"message": "Too much"})] * times
     assert pull_sessions(client, tmp_path, ["s1"]).pulled[0].observations == 10
     assert {query["limit"] for query in standin.list_queries("v2/observations")} == {"200", "50"}
@@ -209,6 +212,7 @@ def test_a_page_that_is_too_much_is_asked_for_in_smaller_ones(make: Make, tmp_pa
 def test_a_cursor_that_does_not_move_is_an_error_and_no_endless_loop(make: Make, tmp_path):
     standin = make()
     client = client_of(standin)
+    client.load_project()
     standin.planned = [(200, {}, {"data": [], "meta": {"cursor": "same"}})] * 9
     assert "same page twice" in pull_sessions(client, tmp_path, ["s1"]).failed[0][1]
 
@@ -217,6 +221,7 @@ def test_429_with_retry_after_is_waited_for(make: Make, tmp_path):
     standin = make()
     fill(standin, *two_turns())
     client = client_of(standin)
+    client.load_project()
     standin.planned = [(429, {"Retry-After": "17"}, {"message": "Rate limit exceeded"})]
     assert pull_sessions(client, tmp_path, ["s1"]).pulled
     assert standin.time is not None
@@ -258,7 +263,7 @@ def test_a_session_without_any_text_is_a_stream_without_text(make: Make, tmp_pat
 
 def test_a_time_without_a_zone_is_the_persons_to_mend(make: Make, tmp_path):
     with pytest.raises(BadInput, match="no time with a zone"):
-        pull_sessions(client_of(make()), tmp_path, since="yesterday")
+        pull_sessions(client_of(make()), tmp_path, pick=SessionPick(since="yesterday"))
 
 
 def test_wrong_keys_stop_the_pull(make: Make, tmp_path):
@@ -288,9 +293,9 @@ def test_files_are_for_their_owner_alone(make: Make, tmp_path):
 @given(st.lists(st.text(min_size=1, max_size=120), min_size=2, max_size=6, unique=True))
 def test_whatever_sessions_are_called_each_has_a_file_of_its_own_in_its_folder(names):
     folder = Path("/data")
-    paths = [name_file(folder, "host:3000", name) for name in names]
+    paths = [name_file(folder, "host:3000", "proj1", name) for name in names]
     assert len({str(path).lower() for path in paths}) == len(names)
-    assert all(path.parent.parent == folder and path.name.endswith(".jsonl") for path in paths)
+    assert all(path.parent.parent.parent == folder and path.name.endswith(".jsonl") for path in paths)
     assert all(len(path.name.encode()) < 200 and path.name.isprintable() for path in paths)
 
 
@@ -347,7 +352,7 @@ def test_an_error_of_the_server_in_the_list_of_sessions_is_raised(make: Make, tm
     client = client_of(standin := make())
     standin.planned = [(500, {}, {"message": "broken"})] * 99
     with pytest.raises(RemoteError, match="500 broken"):
-        pull_sessions(client, tmp_path, since=format_time(0))
+        pull_sessions(client, tmp_path, pick=SessionPick(since=format_time(0)))
 
 
 def test_what_is_no_file_is_not_replaced_by_a_session(make: Make, tmp_path: Path):
@@ -360,3 +365,61 @@ def test_what_is_no_file_is_not_replaced_by_a_session(make: Make, tmp_path: Path
     with pytest.raises(BadInput, match="is a link, a pipe or a folder"):
         pull_sessions(client_of(standin), tmp_path, ["s1"])
     assert (path.lstat().st_mode, path.lstat().st_mtime_ns) == before
+
+
+def picked(standin: CheckedServer, folder: Path, **pick: Any) -> list[str]:
+    report = pull_sessions(client_of(standin), folder, pick=SessionPick(**pick))
+    return [one.session for one in report.pulled]
+
+
+PICKS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"environments": ("staging",)}, ["two"]),
+    ({"users": ("ada",)}, ["one"]),
+    ({"tags": ("nightly",)}, ["two"]),
+    ({"names": ("Mangle",)}, ["three"]),
+    ({"users": ("ada", "bob")}, ["one", "two"]),
+    ({"users": ("ada", "bob"), "tags": ("nightly",)}, ["two"]),
+    ({"environments": ("default",), "since": format_time(250)}, ["three"]),
+    ({"users": ("nobody",)}, []),
+]
+
+
+@pytest.mark.parametrize("version", BOTH)
+@pytest.mark.parametrize(("pick", "wanted"), PICKS)
+def test_sessions_are_picked_by_what_their_traces_are(make: Make, tmp_path, version, pick, wanted):
+    standin = make(version)
+    about: dict[str, dict[str, Any]] = {
+        "one": {"userId": "ada"},
+        "two": {"userId": "bob", "environment": "staging", "tags": ["nightly"]},
+        "three": {"traceName": "Mangle"},
+    }
+    for n, (session, more) in enumerate(about.items(), 1):
+        rows = [row | more for row in build_hook_turn(n, "go", reply="so", session=session)]
+        fill(standin, rows)
+        standin.traces[-1] |= {"userId": more.get("userId"), "name": rows[0]["traceName"], "tags": rows[0]["tags"]}
+    assert picked(standin, tmp_path, **pick) == wanted
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_a_trace_without_a_session_is_one_by_itself(make: Make, tmp_path, version):
+    standin = make(version)
+    fill(standin, build_hook_turn(1, "go", reply="so", session="s1"))
+    lone = [row | {"sessionId": "", "traceId": "t9"} for row in build_hook_turn(2, "alone", reply="so", session="x")]
+    fill(standin, lone)
+    assert picked(standin, tmp_path, since=format_time(0)) == ["s1"]
+    assert picked(standin, tmp_path, since=format_time(0), with_traces=True) == ["s1", "trace:t9"]
+    found = pull_sessions(client_of(standin), tmp_path, ["trace:t9", "trace:none"])
+    assert ([one.session for one in found.pulled], found.empty) == (["trace:t9"], ("trace:none",))
+
+
+def test_what_an_earlier_version_pulled_without_its_project_is_left_out_once_it_was_pulled_again(make: Make, tmp_path):
+    standin = make()
+    fill(standin, *two_turns())
+    path = Path(pull_sessions(client_of(standin), tmp_path, ["s1"]).pulled[0].path)
+    head, *rest = path.read_text().splitlines()
+    told = {key: value for key, value in json.loads(head).items() if key != "project"}
+    (tmp_path / "langfuse.example" / "s1.jsonl").write_text("\n".join([json.dumps(told), *rest]) + "\n")
+    assert [one["id"] for one in streams(tmp_path)] == ["s1@langfuse.example/proj1"]
+    path.unlink()
+    (tmp_path / "store.db").unlink()
+    assert [one["id"] for one in streams(tmp_path)] == ["s1"]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from assay.http import ServiceBusy
-from assay.langfuse import Client, ScoreTarget, ensure_configs, find_trace, is_known, pull_sessions
+from assay.langfuse import Client, ScoreTarget, ensure_configs, find_trace, pull_sessions
 from assay.langfuse.configs import check_config
 from assay.langfuse.mapping import FACT_CONFIGS, build_fact_scores
+from assay.langfuse.observations import find_environment
 from assay.langfuse.push import Delivery, deliver_scores, find_project
 from assay.stores import Store, open_store
 from assay.testing.observations import build_bug_fix, build_hook_turn, build_trace
@@ -82,7 +83,7 @@ def test_a_session_is_known_if_anything_of_it_is_there(make: Make, version):
     standin.traces = [build_trace(standin.observations)]
     client = client_of(standin)
     before = len(standin.log)
-    assert (is_known(client, "s1"), is_known(client, "nobody")) == (True, False)
+    assert (find_environment(client, "s1"), find_environment(client, "nobody")) == ("default", None)
     assert len(standin.log) - before == 2
 
 

@@ -156,7 +156,7 @@ def find_by_id(showing: Showing, prefix: str, linked: Sequence[LinkedSession]) -
     run, there = showing.run, find_streams(showing.run, prefix)
     wanted = [] if showing.is_stream else find_linked(linked, prefix)
     exact = [one for one in wanted if any(part.id == prefix for part in one.segments)]
-    streams = [one for one in there if one.id == prefix]
+    streams = [one for one in there if one.id == prefix or one.id.startswith(f"{prefix}@")]
     if not exact and not streams:
         exact, streams = wanted, there
     if not exact and not streams:

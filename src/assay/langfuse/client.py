@@ -10,7 +10,7 @@ import httpx
 from msgspec import Struct
 
 from assay.errors import BadInput
-from assay.http import Clock, Http, PathNotFound, RequestRefused, RetryPolicy, decode_answer
+from assay.http import Clock, Http, PathNotFound, RemoteError, RequestRefused, RetryPolicy, decode_answer
 from assay.types import Document
 
 GENERAL, INGESTION, LEGACY = "general", "ingestion", "legacy"
@@ -47,6 +47,7 @@ class Client:
         """Hash of the public key, by which a tenant may be known."""
         self.is_cloud = is_cloud
         self.version = ""
+        self.found_project: ProjectAnswer | None = None
         self.generation: Generation = "v4"
         self.takes_lists: bool = is_cloud
         """Whether scores are handed in as a list; a server that says otherwise is believed."""
@@ -58,6 +59,15 @@ class Client:
             numbers = int(found[1]), int(found[2])
             self.generation = "v4" if numbers >= MODERN_SINCE else "v3"
             self.takes_lists = numbers >= ARRAYS_SINCE
+
+    def load_project(self) -> ProjectAnswer:
+        """The project that the keys lead to, asked for once; many projects share a host."""
+        if self.found_project is None:
+            found = decode_answer(self.http.get("/api/public/projects", bucket=GENERAL), ProjectsAnswer)
+            if not found.data or not found.data[0].id:
+                raise RemoteError(f"{self.host}: the keys lead to no project; take those of a project's settings")
+            self.found_project = found.data[0]
+        return self.found_project
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -121,8 +131,7 @@ def connect(
 
 def fetch_status(client: Client) -> ServerStatus:
     """Version, project and habits of the other end; proves that the keys fit."""
-    found = decode_answer(client.http.get("/api/public/projects", bucket=GENERAL), ProjectsAnswer)
-    project = found.data[0] if found.data else ProjectAnswer()
+    project = client.load_project()
     pace = client.http.paces.get(GENERAL)
     return ServerStatus(
         host=client.host,

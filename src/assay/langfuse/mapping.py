@@ -1,6 +1,7 @@
 """What sessions come to in Langfuse: score configs and scores, of a profile's dimensions and of the PRISM Score."""
 
 from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
 from typing import Any, get_args
 
 from assay.langfuse.configs import WantedConfig
@@ -47,13 +48,37 @@ class ScoreTarget(Value, frozen=True):
     """Written on this trace instead of on the session."""
     part: str = ""
     """Which of several goals of that session they are about; empty for all of it."""
+    environment: str = ""
+
+
+Locate = Callable[[int, str], Mapping[str, str]]
+"""Where in Langfuse the words of a turn stand."""
+PLAIN = "enhanced"
+"""The profile whose scores have plain names; those of others name their profile, for both may stand on one session."""
+LONGEST = 35
+
+
+def locate_nothing(_turn: int, _quote: str) -> Mapping[str, str]:
+    return {}
+
+
+def name_score(profile: str, name: str) -> str:
+    """The name of a score in Langfuse, where 35 characters are the most."""
+    if profile == PLAIN:
+        return name
+    if len(whole := f"{name} ({profile})") <= LONGEST:
+        return whole
+    mark = blake2b(whole.encode(), digest_size=2).hexdigest()
+    room = LONGEST - len(mark) - 4
+    kept = min(len(profile), max(room - len(name), 8))
+    return f"{name[: room - kept]} ({profile[:kept]}.{mark})"
 
 
 def build_configs(profile: Profile) -> list[WantedConfig]:
     """The score configs of a profile's dimensions and of its overall quality."""
     return [
         WantedConfig(
-            name=one.name,
+            name=name_score(profile.name, one.name),
             data_type=one.type,
             min_value=one.min,
             max_value=one.max,
@@ -65,7 +90,12 @@ def build_configs(profile: Profile) -> list[WantedConfig]:
 
 
 def build_quality_scores(
-    quality: Quality, profile: Profile, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], CleanText]
+    quality: Quality,
+    profile: Profile,
+    target: ScoreTarget,
+    ids: Mapping[str, str],
+    clean: Callable[[str], CleanText],
+    locate: Locate = locate_nothing,
 ) -> list[ScoreWrite]:
     """A score for each dimension that was graded, and one for the whole; `ids` are those of the configs, by name.
 
@@ -79,30 +109,29 @@ def build_quality_scores(
         one = quality.dimensions.get(scale.name)
         if one is None or one.score is None:
             continue
-        is_label = scale.kind == "categorical"
+        is_label, name = scale.kind == "categorical", name_score(profile.name, scale.name)
         found.append(
             ScoreWrite(
                 session=target.session,
                 trace=target.trace,
-                name=scale.name,
+                environment=target.environment,
+                name=name,
                 of=of,
                 data_type="CATEGORICAL" if is_label else "NUMERIC",
                 value=(scale.label(one.score) or "") if is_label else one.score,
                 timestamp=target.timestamp,
                 comment=clean(one.rationale),
-                metadata=told | build_evidence(one, clean),
-                config_id=ids.get(scale.name, ""),
+                metadata=told | build_evidence(one, clean, locate),
+                config_id=ids.get(name, ""),
             )
         )
     return [*found, *build_overall(quality, target, of, told, ids)]
 
 
-def build_evidence(one: Dimension, clean: Callable[[str], CleanText]) -> dict[str, Any]:
-    """The turns a dimension's score rests on, with words that stand there."""
-    return {
-        "label": one.label,
-        "evidence": [{"turn": cited.turn, "quote": clean(cited.quote)} for cited in one.evidence],
-    }
+def build_evidence(one: Dimension, clean: Callable[[str], CleanText], locate: Locate) -> dict[str, Any]:
+    """The turns a dimension's score rests on, with words that stand there, and where that is in Langfuse."""
+    cited = [{"turn": it.turn, "quote": clean(it.quote), **locate(it.turn, it.quote)} for it in one.evidence]
+    return {"label": one.label, "evidence": cited}
 
 
 def build_overall(
@@ -112,17 +141,19 @@ def build_overall(
     if quality.overall_quality is None:
         return
     missing = f"; without {', '.join(quality.missing)}" if quality.missing else ""
+    name = name_score(quality.profile, profiles.OVERALL)
     yield ScoreWrite(
         session=target.session,
         trace=target.trace,
-        name=profiles.OVERALL,
+        environment=target.environment,
+        name=name,
         of=of,
         data_type="NUMERIC",
         value=quality.overall_quality,
         timestamp=target.timestamp,
         comment=CleanText(f"Weighted mean of {', '.join(quality.computed_from)}{missing}"),
         metadata=told | {"computed_from": quality.computed_from, "missing": quality.missing},
-        config_id=ids.get(profiles.OVERALL, ""),
+        config_id=ids.get(name, ""),
     )
 
 
@@ -130,7 +161,11 @@ def build_overall(
 
 
 def build_fact_scores(
-    session: Session, target: ScoreTarget, ids: Mapping[str, str], clean: Callable[[str], CleanText]
+    session: Session,
+    target: ScoreTarget,
+    ids: Mapping[str, str],
+    clean: Callable[[str], CleanText],
+    locate: Locate = locate_nothing,
 ) -> list[ScoreWrite]:
     """The scores of a session that was graded; none of one that was not."""
     if session.judge_status != "ok":
@@ -141,11 +176,12 @@ def build_fact_scores(
         CONFIDENCE: session.confidence,
         INTENT: session.intent,
     }
-    told, comments = build_metadata(session, clean), write_comments(session)
+    told, comments = build_metadata(session, clean, locate), write_comments(session)
     return [
         ScoreWrite(
             session=target.session,
             trace=target.trace,
+            environment=target.environment,
             name=name,
             of=target.part,
             data_type=KINDS[name],
@@ -160,7 +196,7 @@ def build_fact_scores(
     ]
 
 
-def build_metadata(session: Session, clean: Callable[[str], CleanText]) -> dict[str, Any]:
+def build_metadata(session: Session, clean: Callable[[str], CleanText], locate: Locate) -> dict[str, Any]:
     """Who judged, and the words on which it rests; who changed the lines later is nobody's business there."""
     rework = session.facts.get("rework") or {}
     return {
@@ -169,7 +205,9 @@ def build_metadata(session: Session, clean: Callable[[str], CleanText]) -> dict[
         "judge_version": session.judge_versions,
         "fallback": clean(session.fallback) if session.fallback else None,
         "evidence": session.evidence,
-        "citations": [{"turn": one.turn, "quote": clean(one.quote)} for one in session.citations],
+        "citations": [
+            {"turn": one.turn, "quote": clean(one.quote), **locate(one.turn, one.quote)} for one in session.citations
+        ],
         "marked": session.marked and {"verdict": session.marked.verdict, "why": clean(session.marked.why)},
         "rework": rework.get("state"),
         "rework_share": rework.get("share"),

@@ -7,6 +7,7 @@ Records are merged, so that each is there once, and sorted into reading order.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,7 @@ from assay.http import (
 )
 from assay.langfuse.client import GENERAL, LEGACY, Client, Generation
 from assay.sources.langfuse.records import END, Record, to_count
+from assay.types import Value
 from assay.types.value import to_list, to_table, to_text
 
 DIGITS = re.compile(r"(\d+)")
@@ -35,6 +37,8 @@ ROWS, FEWEST_ROWS, ROWS_WITHOUT_TEXT, LEGACY_ROWS = 200, 10, 1000, 100
 """Observations with their texts can be large, and Langfuse Cloud answers with 5 MB at most."""
 TOO_LARGE = 413
 MOST_PAGES = 10_000
+LONE = "trace:"
+"""Before the id of a trace that belongs to no session and is read as one by itself."""
 T = TypeVar("T")
 
 
@@ -51,6 +55,7 @@ def parse_v3(row: dict[str, Any], trace: dict[str, Any]) -> Record | None:
         "sessionId": trace.get("sessionId"),
         "userId": trace.get("userId"),
         "traceId": trace.get("id"),
+        "environment": trace.get("environment"),
     }
     return build_record(
         known | {key: value for key, value in row.items() if value is not None}, row.get("input"), row.get("output")
@@ -82,6 +87,7 @@ def build_record(row: dict[str, Any], given: Any, gave: Any) -> Record | None:
         tags=tuple(tag for tag in to_list(row.get("tags")) if isinstance(tag, str)),
         version=to_text(row.get("version")),
         user=to_text(row.get("userId")),
+        environment=to_text(row.get("environment")),
     )
 
 
@@ -124,9 +130,9 @@ def merge_records(records: Iterable[Record]) -> dict[tuple[str, str], Record]:
     return found
 
 
-def rank_record(one: Record) -> tuple[bool, bool, int]:
+def rank_record(one: Record) -> tuple[bool, bool, int, int]:
     """How complete a record is."""
-    return bool(one.ended_at), one.output is not None, sum(one.usage.values())
+    return bool(one.ended_at), one.output is not None, sum(one.usage.values()), one.upload_size
 
 
 def sort_records(records: Iterable[Record]) -> Iterator[Record]:
@@ -189,17 +195,81 @@ class RowPage(Struct, frozen=True):
 
 
 def fetch_observations(client: Client, session: str) -> list[Record]:
-    """All observations of a session, in no order, perhaps some of them twice; none for an unknown session."""
+    """All observations of a session, in no order, perhaps some of them twice; none for an unknown session.
+
+    `trace:ID` names a trace that belongs to no session.
+    """
+    if session.startswith(LONE):
+        trace = session.removeprefix(LONE)
+        return ask_either(
+            client,
+            lambda one: list(fetch_modern(one, {"traceId": trace})),
+            lambda one: list(fetch_legacy_trace(one, fetch_legacy_root(one, trace))),
+        )
     return ask_either(
-        client, lambda one: list(fetch_modern(one, session)), lambda one: list(fetch_legacy(one, session))
+        client,
+        lambda one: list(fetch_modern(one, {"sessionId": session})),
+        lambda one: list(fetch_legacy(one, session)),
     )
 
 
-def fetch_sessions_since(client: Client, since: str) -> list[str]:
-    """Ids of the sessions in which something began at or after a time, the oldest first."""
+class SessionPick(Value, frozen=True):
+    """Which sessions are wanted: those with a trace that is all of this; of several values of one kind, any."""
+
+    since: str = ""
+    """Something began at or after this time."""
+    environments: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of traces."""
+    with_traces: bool = False
+    """Traces that belong to no session too, each as a session of its own."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only time decides."""
+        return self == SessionPick(since=self.since)
+
+    def takes(self, row: dict[str, Any]) -> bool:
+        """Whether a row, or its trace, is what is wanted."""
+        tags = [tag for tag in to_list(row.get("tags")) if isinstance(tag, str)]
+        pairs = (
+            (self.environments, [to_text(row.get("environment")) or "default"]),
+            (self.users, [to_text(row.get("userId"))]),
+            (self.names, [to_text(row.get("traceName"))]),
+            (self.tags, tags),
+        )
+        return all(not wanted or not set(wanted).isdisjoint(found) for wanted, found in pairs)
+
+
+def fetch_picked(client: Client, pick: SessionPick) -> list[str]:
+    """Ids of the sessions that are wanted, the oldest first."""
     return ask_either(
-        client, lambda one: fetch_modern_sessions(one, since), lambda one: fetch_legacy_sessions(one, since)
+        client, lambda one: fetch_modern_sessions(one, pick), lambda one: fetch_legacy_sessions(one, pick)
     )
+
+
+def find_environment(client: Client, session: str) -> str | None:
+    """The environment of a session, in one request; `None` where nothing of it is in Langfuse."""
+
+    def ask_modern(one: Client) -> str | None:
+        asked: dict[str, str | int] = {"sessionId": session, "fields": "core,basic", "limit": 1}
+        if session.startswith(LONE):
+            asked = {"traceId": session.removeprefix(LONE), "fields": "core,basic", "limit": 1}
+        return read_environment(decode_answer(one.http.get(OBSERVATIONS_V2, asked, GENERAL), RowPage).data)
+
+    def ask_legacy(one: Client) -> str | None:
+        if session.startswith(LONE):
+            return read_environment([fetch_legacy_root(one, session.removeprefix(LONE))])
+        asked: dict[str, str | int] = {"sessionId": session, "fields": "core", "page": 1, "limit": 1}
+        return read_environment(decode_answer(one.http.get(TRACES, asked, LEGACY), RowPage).data)
+
+    return ask_either(client, ask_modern, ask_legacy)
+
+
+def read_environment(rows: Sequence[dict[str, Any]]) -> str | None:
+    return to_text(rows[0].get("environment")) or "default" if rows and rows[0] else None
 
 
 def ask_either(client: Client, new: Callable[[Client], T], old: Callable[[Client], T]) -> T:
@@ -219,9 +289,9 @@ def ask_either(client: Client, new: Callable[[Client], T], old: Callable[[Client
     return found
 
 
-def fetch_modern(client: Client, session: str) -> Iterator[Record]:
+def fetch_modern(client: Client, place: dict[str, str]) -> Iterator[Record]:
     """Rows of `v2/observations`."""
-    for row in fetch_pages(client, {"sessionId": session, "fields": FIELDS}, ROWS):
+    for row in fetch_pages(client, {**place, "fields": FIELDS}, ROWS):
         if record := parse_v2(row):
             yield record
 
@@ -246,11 +316,21 @@ def fetch_pages(client: Client, asked: dict[str, str], limit: int) -> Iterator[d
         seen.add(cursor or "")
 
 
-def fetch_modern_sessions(client: Client, since: str) -> list[str]:
-    asked = {"fromStartTime": since, "fields": "core,basic"}
-    rows = list(fetch_pages(client, asked, ROWS_WITHOUT_TEXT))
-    rows.sort(key=lambda row: str(row.get("startTime")))
-    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("sessionId")))))
+def fetch_modern_sessions(client: Client, pick: SessionPick) -> list[str]:
+    asked = {"fromStartTime": pick.since, "fields": "core,basic,trace_context" if pick.tags or pick.names else ""}
+    if len(pick.users) == 1:
+        asked["userId"] = pick.users[0]
+    if len(pick.environments) == 1:
+        asked["environment"] = pick.environments[0]
+    found = fetch_pages(client, {key: value for key, value in asked.items() if value}, ROWS_WITHOUT_TEXT)
+    rows = sorted((row for row in found if pick.takes(row)), key=lambda row: str(row.get("startTime")))
+    return list(dict.fromkeys(filter(None, (name_place(row, row.get("traceId"), pick) for row in rows))))
+
+
+def name_place(row: dict[str, Any], trace: Any, pick: SessionPick) -> str:
+    """The session of a row, or the trace that is one by itself; empty where that is not wanted."""
+    lone = f"{LONE}{trace}" if trace and pick.with_traces else ""
+    return to_text(row.get("sessionId")) or lone
 
 
 def fetch_numbered(client: Client, path: str, asked: dict[str, str], limit: int) -> Iterator[dict[str, Any]]:
@@ -265,16 +345,37 @@ def fetch_numbered(client: Client, path: str, asked: dict[str, str], limit: int)
 def fetch_legacy(client: Client, session: str) -> Iterator[Record]:
     """The traces of a session, and the observations of each."""
     for trace in list(fetch_numbered(client, TRACES, {"sessionId": session, "fields": "core,io"}, LEGACY_ROWS)):
-        of = str(trace.get("id") or "")
-        rows = list(fetch_numbered(client, OBSERVATIONS, {"traceId": of}, LEGACY_ROWS)) if of else []
-        found = [record for row in rows if (record := parse_v3(row, trace))]
-        root = build_root(trace, found)
-        yield from found
-        if root:
-            yield root
+        yield from fetch_legacy_trace(client, trace)
 
 
-def fetch_legacy_sessions(client: Client, since: str) -> list[str]:
-    rows = list(fetch_numbered(client, SESSIONS, {"fromTimestamp": since}, LEGACY_ROWS))
-    rows.sort(key=lambda row: str(row.get("createdAt")))
-    return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("id")))))
+def fetch_legacy_trace(client: Client, trace: dict[str, Any]) -> Iterator[Record]:
+    """The observations of a trace, with a root where none of them is one."""
+    of = str(trace.get("id") or "")
+    rows = list(fetch_numbered(client, OBSERVATIONS, {"traceId": of}, LEGACY_ROWS)) if of else []
+    found = [record for row in rows if (record := parse_v3(row, trace))]
+    root = build_root(trace, found) if of else None
+    yield from found
+    if root:
+        yield root
+
+
+def fetch_legacy_root(client: Client, trace: str) -> dict[str, Any]:
+    """A trace by its id; empty where there is none."""
+    try:
+        answer = client.http.get(f"{TRACES}/{quote(trace, safe='')}", {"fields": "core,io"}, LEGACY)
+    except PathNotFound as error:
+        if "not found" in error.said.lower() and "endpoint" not in error.said.lower():
+            return {}
+        raise
+    return decode_answer(answer, dict[str, Any])
+
+
+def fetch_legacy_sessions(client: Client, pick: SessionPick) -> list[str]:
+    asked = {"fromTimestamp": pick.since} if pick.since else {}
+    if pick.is_plain:
+        rows = list(fetch_numbered(client, SESSIONS, asked, LEGACY_ROWS))
+        rows.sort(key=lambda row: str(row.get("createdAt")))
+        return list(dict.fromkeys(found for row in rows if (found := to_text(row.get("id")))))
+    rows = [one | {"traceName": one.get("name")} for one in fetch_numbered(client, TRACES, asked, LEGACY_ROWS)]
+    rows = sorted((one for one in rows if pick.takes(one)), key=lambda row: str(row.get("timestamp")))
+    return list(dict.fromkeys(filter(None, (name_place(row, row.get("id"), pick) for row in rows))))

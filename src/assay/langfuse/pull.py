@@ -11,20 +11,11 @@ from msgspec.structs import replace
 
 from assay.errors import BadInput
 from assay.files import write_atomically
-from assay.http import AccessDenied, RemoteError, decode_answer
-from assay.langfuse.client import GENERAL, LEGACY, Client
-from assay.langfuse.observations import (
-    OBSERVATIONS_V2,
-    TRACES,
-    RowPage,
-    ask_either,
-    fetch_observations,
-    fetch_sessions_since,
-    merge_records,
-    sort_records,
-)
+from assay.http import AccessDenied, RemoteError
+from assay.langfuse.client import Client
+from assay.langfuse.observations import SessionPick, fetch_observations, fetch_picked, merge_records, sort_records
 from assay.langfuse.scores import parse_time
-from assay.sources.langfuse.records import END, SESSION, Record
+from assay.sources.langfuse.records import END, SESSION, Record, name_stream
 from assay.types import Document, Value
 
 UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
@@ -48,6 +39,10 @@ class PulledSession(Value, frozen=True):
     """The file is not as it was."""
     has_text: bool = True
     """Anybody's words are in it; without them there is nothing to judge."""
+    environment: str = "default"
+    """Where it began."""
+    stream: str = ""
+    """What its stream is called here: the session at its server and project."""
 
 
 class PullReport(Document, frozen=True, kw_only=True, tag="langfuse_pull"):
@@ -65,16 +60,16 @@ def pull_sessions(
     folder: Path,
     sessions: Sequence[str] = (),
     *,
-    since: str = "",
+    pick: SessionPick | None = None,
     told: Callable[[str], None] = lambda _session: None,
 ) -> PullReport:
-    """Write sessions, those given or all in which something began since a time, below `folder`/<host>.
+    """Write sessions, those given and those that are picked, below `folder`/<host>/<project>.
 
     `told` is called with each session that is done.
     """
-    if since and parse_time(since) is None:
-        raise BadInput(f"{since!r} is no time with a zone; give one such as 2026-11-01T00:00:00Z")
-    wanted = list(dict.fromkeys([*sessions, *(fetch_sessions_since(client, since) if since else ())]))
+    if pick and pick.since and parse_time(pick.since) is None:
+        raise BadInput(f"{pick.since!r} is no time with a zone; give one such as 2026-11-01T00:00:00Z")
+    wanted = list(dict.fromkeys([*sessions, *(fetch_picked(client, pick) if pick else ())]))
     pulled, empty, failed = [], [], []
     for session in wanted:
         try:
@@ -94,7 +89,8 @@ def pull_sessions(
 
 def pull_session(client: Client, folder: Path, session: str) -> PulledSession | None:
     """Read a session and bring its file up to date: what the server has since deleted stays in it."""
-    path = name_file(folder, client.host, session)
+    project = client.load_project().id
+    path = name_file(folder, client.host, project, session)
     if os.path.lexists(path) and (path.is_symlink() or not path.is_file()):
         raise BadInput(f"{path}: is a link, a pipe or a folder where a pulled session belongs; move it away")
     rows = fetch_observations(client, session)
@@ -111,6 +107,7 @@ def pull_session(client: Client, folder: Path, session: str) -> PulledSession | 
         type=SESSION,
         session=session,
         host=client.host,
+        project=project,
         digest=digest,
         at=began,
         version=find_version(ordered),
@@ -127,6 +124,8 @@ def pull_session(client: Client, folder: Path, session: str) -> PulledSession | 
         ended_at=max(one.ended_at or one.at for one in ordered),
         is_changed=is_changed,
         has_text=any(has_text(one) for one in known.values()),
+        environment=next((one.environment for one in ordered if one.environment), "default"),
+        stream=name_stream(session, client.host, project),
     )
 
 
@@ -151,9 +150,9 @@ def get_attributes(metadata: Mapping[str, object]) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def name_file(folder: Path, host: str, session: str) -> Path:
+def name_file(folder: Path, host: str, project: str, session: str) -> Path:
     """Where a session is kept: names that a file can't have are spelled otherwise, and told apart."""
-    return folder / sanitize_name(host) / f"{sanitize_name(session)}.jsonl"
+    return folder / sanitize_name(host) / sanitize_name(project) / f"{sanitize_name(session)}.jsonl"
 
 
 def sanitize_name(name: str) -> str:
@@ -186,23 +185,6 @@ def write_changed(path: Path, content: bytes) -> bool:
     except OSError as error:
         raise BadInput(f"{path}: can't be written: {error.strerror}; give another folder") from None
     return True
-
-
-def is_known(client: Client, session: str) -> bool:
-    """Whether anything of a session is in Langfuse, in one request."""
-
-    def modern(one: Client) -> bool:
-        return bool(
-            decode_answer(
-                one.http.get(OBSERVATIONS_V2, {"sessionId": session, "fields": "core", "limit": 1}, GENERAL), RowPage
-            ).data
-        )
-
-    def legacy(one: Client) -> bool:
-        asked: dict[str, str | int] = {"sessionId": session, "fields": "core", "page": 1, "limit": 1}
-        return bool(decode_answer(one.http.get(TRACES, asked, LEGACY), RowPage).data)
-
-    return ask_either(client, modern, legacy)
 
 
 def find_trace(path: Path, moment: str) -> str:

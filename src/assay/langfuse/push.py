@@ -13,17 +13,23 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from assay.http import AccessDenied, RemoteError
-from assay.langfuse.client import Client, fetch_status
+from assay.langfuse.client import Client
 from assay.langfuse.configs import SetupReport, WantedConfig
 from assay.langfuse.mapping import FACT_CONFIGS, ScoreTarget, build_configs
-from assay.langfuse.pull import PullReport, find_trace, is_known
-from assay.langfuse.scores import ScoreWrite, build_id
+from assay.langfuse.observations import LONE, find_environment
+from assay.langfuse.pull import PullReport, find_trace
+from assay.langfuse.scores import DEFAULT, ScoreWrite, build_id, hash_score
+from assay.langfuse.withdraw import NotWithdrawn, WithdrawReport, withdraw_scores
 from assay.langfuse.write import NotStored, WritePlan, WriteReport, write_scores
-from assay.stores import RemoteProject, Store
+from assay.sources.langfuse.records import name_stream
+from assay.stores import UPLOADED, RemoteProject, Store, WrittenRow
 from assay.types import Document, Row, Session
 from assay.types.quality import Profile, Quality
 
 UNKNOWN = "Langfuse has no such session; --all writes it all the same"
+ELSEWHERE = "it was pulled from another project; its words stay there"
+PULLED = "langfuse"
+"""The agent of streams that were pulled."""
 WAIT_S = 45.0
 
 
@@ -76,6 +82,8 @@ class SkippedSession(Row, frozen=True):
     why: str
     is_fault: bool = False
     """Something was expected of it."""
+    keeps_rows: bool = False
+    """What was written of it before stays."""
 
 
 class PushReport(Row, frozen=True):
@@ -86,11 +94,14 @@ class PushReport(Row, frozen=True):
     left_out: list[SkippedSession]
     configs_created: tuple[str, ...]
     written: WriteReport
+    withdrawal: WithdrawReport = WithdrawReport()
+    """Scores of ours that nothing stands behind any longer."""
 
     @property
     def is_complete(self) -> bool:
         """Whether all that should be in Langfuse is there."""
-        return not self.written.not_stored and not any(one.is_fault for one in self.left_out)
+        is_all_gone = not self.withdrawal.not_withdrawn
+        return is_all_gone and not self.written.not_stored and not any(one.is_fault for one in self.left_out)
 
 
 class DeliveryView(Document, frozen=True, kw_only=True, tag="langfuse_delivery"):
@@ -105,6 +116,10 @@ class DeliveryView(Document, frozen=True, kw_only=True, tag="langfuse_delivery")
     unchanged: tuple[str, ...] = ()
     not_stored: tuple[NotStored, ...] = ()
     would_write: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    """Ids of scores that were taken out, for nothing stands behind them any longer."""
+    not_withdrawn: tuple[NotWithdrawn, ...] = ()
+    would_withdraw: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
     """Sessions of which Langfuse has nothing (yet)."""
     failed: tuple[tuple[str, str], ...] = ()
@@ -121,15 +136,20 @@ def build_delivery_view(done: PushReport | None, found: PullReport) -> DeliveryV
         left_out=done.left_out,
         configs_created=done.configs_created,
         **asdict(done.written),
+        **asdict(done.withdrawal),
         empty=found.empty,
         failed=found.failed,
     )
 
 
 class Outbox:
-    """Scores to write, and the sessions that gave some or none."""
+    """Scores of one family to write, and the sessions that gave some or none."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str, alive: Iterable[str]) -> None:
+        self.family = family
+        """What is written together: scores of the same family that are written no longer are taken out."""
+        self.alive = frozenset(alive)
+        """Our ids of all sessions that there are, of which nothing may have been looked at this time."""
         self.scores: list[ScoreWrite] = []
         self.sessions: list[PushedSession] = []
         self.left_out: list[SkippedSession] = []
@@ -151,11 +171,33 @@ class Outbox:
             )
         )
 
-    def skip(self, session: Session, target: ScoreTarget, why: str, *, is_fault: bool = False) -> None:
+    def skip(
+        self, session: Session, target: ScoreTarget, why: str, *, is_fault: bool = False, keeps_rows: bool = False
+    ) -> None:
         """Note why nothing is written of a session."""
+        kept = is_fault or keeps_rows
         self.left_out.append(
-            SkippedSession(session=target.session, assay_session=session.id, why=why, is_fault=is_fault)
+            SkippedSession(
+                session=target.session, assay_session=session.id, why=why, is_fault=is_fault, keeps_rows=kept
+            )
         )
+
+    def list_stale(self, rows: Iterable[WrittenRow]) -> list[WrittenRow]:
+        """Rows of this family of which nothing is written any longer: the session or the dimension is gone."""
+        current = {build_id(one) for one in self.scores}
+        looked_at = {one.assay_session for one in self.sessions}
+        looked_at |= {one.assay_session for one in self.left_out if not one.keeps_rows}
+        return [
+            row
+            for row in rows
+            if row.family == self.family
+            and row.id not in current
+            and (row.subject in looked_at or row.subject not in self.alive)
+        ]
+
+    def list_places(self) -> set[str]:
+        """Langfuse's ids of all sessions that were looked at."""
+        return {one.session for one in self.sessions} | {one.session for one in self.left_out}
 
 
 def to_pushed(score: ScoreWrite) -> PushedScore:
@@ -171,52 +213,92 @@ def to_pushed(score: ScoreWrite) -> PushedScore:
 
 def find_project(client: Client) -> RemoteProject:
     """The project that the keys lead to."""
-    found = fetch_status(client)
-    return RemoteProject(host=found.host, project=found.project_id)
+    return RemoteProject(host=client.host, project=client.load_project().id)
 
 
-def find_targets(store: Store, sessions: Iterable[Session]) -> dict[str, ScoreTarget]:
-    """Where the scores of each session go, by our ids."""
-    return {
-        one.id: ScoreTarget(session=one.stream, timestamp=one.began_at, part=one.id if one.first else "")
-        for one in store.sessions.find_segments({one.id for one in sessions})
-    }
+def find_targets(
+    store: Store, project: RemoteProject, sessions: Iterable[Session], environments: Mapping[str, str]
+) -> dict[str, ScoreTarget]:
+    """Where the scores of each session go, by our ids; those pulled from another project go nowhere in this one."""
+    found: dict[str, ScoreTarget] = {}
+    end = name_stream("", project.host, project.project)
+    for one in store.sessions.find_segments({one.id for one in sessions}):
+        if one.agent == PULLED and "@" in one.stream and not one.stream.endswith(end):
+            continue
+        own = one.stream.removesuffix(end)
+        found[one.id] = ScoreTarget(
+            session=own,
+            timestamp=one.began_at,
+            trace=own.removeprefix(LONE) if own.startswith(LONE) else "",
+            part=one.id if one.first else "",
+            environment=environments.get(own, ""),
+        )
+    return found
 
 
 def find_trace_targets(target: ScoreTarget, paths: Mapping[str, Path]) -> list[ScoreTarget]:
     """The trace in which a session begins, by the files of pulled sessions."""
-    path = paths.get(target.session)
+    path = None if target.trace else paths.get(target.session)
     trace = find_trace(path, target.timestamp) if path else ""
     return [replace(target, trace=trace)] if trace else []
 
 
-def explain_unknown(delivery: Delivery, target: ScoreTarget, scores: Sequence[ScoreWrite]) -> tuple[str, bool]:
-    """Why Langfuse can't take scores of a session, and whether that is a fault; empty where it knows the session.
+class KnownSession(Struct, frozen=True, kw_only=True):
+    """What Langfuse has of a session: its environment, or why scores of it can't be taken."""
 
-    One that has scores of ours is known without asking.
-    """
-    if delivery.store.written.load_digests(delivery.project, map(build_id, scores)):
-        return "", False
+    environment: str = ""
+    why: str = ""
+    is_fault: bool = False
+
+
+def look_up_session(delivery: Delivery, session: str) -> KnownSession:
+    """Whether Langfuse knows a session, and its environment; one that has scores of ours is known without asking."""
+    rows = delivery.store.written.list_rows(delivery.project, [session])
+    if places := [one.environment for one in rows if one.environment]:
+        return KnownSession(environment=places[0])
     try:
-        return ("" if is_known(delivery.client, target.session) else UNKNOWN), False
+        found = find_environment(delivery.client, session)
     except AccessDenied:
         raise
     except RemoteError as error:
-        return str(error), True
+        return KnownSession(why=str(error), is_fault=True)
+    return KnownSession(why=UNKNOWN) if found is None else KnownSession(environment=found or DEFAULT)
 
 
-def push_scores(delivery: Delivery, outbox: Outbox, setup: SetupReport) -> PushReport:
-    """Write what is not there yet, and say what became of all."""
+def push_scores(delivery: Delivery, outbox: Outbox, setup: SetupReport, gone: Iterable[str] = ()) -> PushReport:
+    """Write what is not there yet, take out what nothing stands behind, and say what became of all.
+
+    `gone` are sessions of which Langfuse has nothing any longer.
+    """
+    written = deliver_scores(delivery, outbox.scores, setup, outbox.family)
+    empty = set(gone)
+    rows = delivery.store.written.list_rows(delivery.project, outbox.list_places() | empty)
+    stale = [row.id for row in outbox.list_stale(rows)]
+    orphans = [row.id for row in rows if row.session in empty and row.family != UPLOADED]
     return PushReport(
         project=delivery.project,
         sessions=outbox.sessions,
         left_out=outbox.left_out,
         configs_created=setup.created,
-        written=deliver_scores(delivery, outbox.scores, setup),
+        written=written,
+        withdrawal=take_out(delivery, list(dict.fromkeys([*stale, *orphans]))),
     )
 
 
-def deliver_scores(delivery: Delivery, scores: Sequence[ScoreWrite], setup: SetupReport) -> WriteReport:
+def take_out(delivery: Delivery, ids: Sequence[str]) -> WithdrawReport:
+    """Withdraw scores, and forget at once those that are gone."""
+    if delivery.dry_run or not ids:
+        return WithdrawReport(would_withdraw=tuple(ids))
+
+    def forget(some: Iterable[str]) -> None:
+        delivery.store.written.forget_rows(delivery.project, some)
+
+    return withdraw_scores(delivery.client, ids, delivery.wait_s, forget)
+
+
+def deliver_scores(
+    delivery: Delivery, scores: Sequence[ScoreWrite], setup: SetupReport, family: str = ""
+) -> WriteReport:
     """Write scores; what is seen in Langfuse is saved at once, so that a run that was killed sends only the rest.
 
     A score whose config is of another kind would be of another kind than all others of its name: it is not sent.
@@ -236,13 +318,41 @@ def deliver_scores(delivery: Delivery, scores: Sequence[ScoreWrite], setup: Setu
     fit = [one for one in scores if one.name not in in_the_way]
     written, project = delivery.store.written, delivery.project
 
-    def save(id: str, digest: str) -> None:
-        written.save_digest(project, id, digest, delivery.now().isoformat(timespec="seconds"))
+    by_id = {build_id(one): one for one in fit}
 
-    already = {} if delivery.recheck else written.load_digests(project, map(build_id, fit))
+    def save(id: str, _digest: str) -> None:
+        row = to_row(id, by_id[id], family)
+        written.save_row(project, row, delivery.now().isoformat(timespec="seconds"))
+
+    already = {} if delivery.recheck else written.load_digests(project, by_id)
+    if not delivery.dry_run:
+        save_places(delivery, already, by_id, family)
     plan = WritePlan(already=already, done=save, deadline_s=delivery.wait_s, dry_run=delivery.dry_run)
     report = write_scores(delivery.client, fit, plan) if fit else WriteReport()
     return replace(report, not_stored=(*lost, *report.not_stored))
+
+
+def to_row(id: str, score: ScoreWrite, family: str) -> WrittenRow:
+    """What is remembered of a score that is there."""
+    return WrittenRow(
+        id=id,
+        digest=hash_score(score),
+        session=score.session,
+        subject=str(score.metadata.get("assay_session") or ""),
+        name=score.name,
+        family=family,
+        environment=score.environment or DEFAULT,
+    )
+
+
+def save_places(delivery: Delivery, already: Mapping[str, str], scores: Mapping[str, ScoreWrite], family: str) -> None:
+    """Note what scores are about that an earlier version wrote."""
+    written = delivery.store.written
+    known = {row.id for row in written.list_rows(delivery.project, {one.session for one in scores.values()})}
+    for key, digest in already.items():
+        if key not in known:
+            row = replace(to_row(key, scores[key], family), digest=digest)
+            written.save_row(delivery.project, row, delivery.now().isoformat(timespec="seconds"))
 
 
 def build_all_configs(profile: Profile) -> list[WantedConfig]:

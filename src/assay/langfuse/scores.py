@@ -22,6 +22,10 @@ from assay.types import CleanText, Value
 
 MARK = "assay"
 """Key in the metadata of every score of ours; its value tells what was last written."""
+OURS = "assay-"
+"""What the id of every score of ours begins with."""
+DEFAULT = "default"
+"""The environment of what names none."""
 LONGEST_NAME, LONGEST_COMMENT, LARGEST = 35, 100_000, 900_000
 WITH_ZONE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)")
 SCORES_V3, SCORES_V2 = "/api/public/v3/scores", "/api/public/v2/scores"
@@ -47,12 +51,18 @@ class ScoreWrite(Value, frozen=True):
     metadata: dict[str, Any] = {}
     """Its texts are clean too."""
     config_id: str = ""
+    environment: str = ""
+    """That of the session."""
 
 
 def build_id(score: ScoreWrite) -> str:
-    """The id: the same on every day, in every process; no comma, by which Langfuse would split it."""
-    identity = msgspec.json.encode([score.session, score.trace, score.name, score.of])
-    return f"assay-{blake2b(identity, digest_size=16).hexdigest()}"
+    """The id: the same on every day, in every process; no comma, by which Langfuse would split it.
+
+    A row stays in the environment in which it was first written, so each environment has rows of its own.
+    """
+    where = [score.environment] if score.environment not in ("", DEFAULT) else []
+    identity = msgspec.json.encode([score.session, score.trace, score.name, score.of, *where])
+    return f"{OURS}{blake2b(identity, digest_size=16).hexdigest()}"
 
 
 def hash_score(score: ScoreWrite) -> str:
@@ -78,7 +88,8 @@ def build_body(score: ScoreWrite) -> dict[str, Any]:
         "comment": score.comment,
         "metadata": score.metadata | {MARK: hash_score(score)},
     }
-    return found | ({"configId": score.config_id} if score.config_id else {})
+    more = {"configId": score.config_id, "environment": score.environment}
+    return found | {key: value for key, value in more.items() if value}
 
 
 def parse_time(timestamp: str) -> datetime | None:
@@ -184,8 +195,13 @@ class ScoreAnswer(Struct, frozen=True, rename="camel"):
     metadata: Any = None
 
 
+class ScorePageMeta(Struct, frozen=True):
+    cursor: str | None = None
+
+
 class ScorePage(Struct, frozen=True):
     data: list[ScoreAnswer]
+    meta: ScorePageMeta = ScorePageMeta()
 
 
 def fetch_scores(client: Client, ids: Iterable[str]) -> Iterator[StoredScore]:
@@ -199,6 +215,21 @@ def fetch_scores(client: Client, ids: Iterable[str]) -> Iterator[StoredScore]:
             answer = client.http.get(SCORES_V2, {"scoreIds": named, "limit": 100, "page": 1}, LEGACY)
         for one in decode_answer(answer, ScorePage).data:
             yield parse_score(one)
+
+
+def fetch_own_ids(client: Client, place: Mapping[str, str]) -> list[str]:
+    """Ids of our scores on a session or trace; a server that can't list them by place has none to tell."""
+    found: dict[str, None] = {}
+    asked: dict[str, str | int] = {**place, "limit": 100, "fields": "details"}
+    try:
+        while True:
+            page = decode_answer(client.http.get(SCORES_V3, asked, GENERAL), ScorePage)
+            found |= dict.fromkeys(one.id for one in page.data if one.id.startswith(OURS) and parse_score(one).written)
+            if not page.meta.cursor or page.meta.cursor == asked.get("cursor"):
+                return list(found)
+            asked["cursor"] = page.meta.cursor
+    except PathNotFound:
+        return list(found)
 
 
 def parse_score(one: ScoreAnswer) -> StoredScore:

@@ -16,7 +16,7 @@ And what is built on it: `api` (for Python), `lookup` (sessions by id), `search`
 word on them), `audit` (sessions drawn at random), `verdict_lines` (what people said, to hand on and take in), `usage`
 (what it took), `sides` (what is compared), `quality` (how well they were run), `habits` (the same, for advice),
 `egress` (what would be sent), `doctor` (what may be amiss), `store_care` (a store moved, backed up, old words
-forgotten), `langfuse_scores` (what is pushed to a Langfuse project).
+forgotten), `langfuse_scores` (what is written to a Langfuse project), `langfuse_upload` (transcripts sent there).
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`
 does anything wait, retry or run at the same time.

@@ -2,7 +2,8 @@
 
 - `claude_code`, `codex`: transcripts in a few lines; prompts, replies, calls, edits, shell runs with exit codes, times.
 - `models`: a model in this process, and a server that speaks the protocols of Anthropic and OpenAI, both scripted.
-- `langfuse`: a Langfuse server that remembers what it is sent; `observations` are rows to put into it.
+- `langfuse`: a Langfuse server that remembers what it is sent; `observations` are rows to put into it, `langfuse_rows`
+  what it answers with.
 - `plugins`: what holds for every source and judge, as checks; a plugin that is there while a test runs.
 
 Takes what a test says; gives files, servers and values; may import every room, and needs no more than Assay does.

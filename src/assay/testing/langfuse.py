@@ -23,6 +23,18 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 
 from assay.http import Clock
+from assay.testing.langfuse_rows import (
+    Reply,
+    build_page,
+    build_v2_score,
+    build_v3_row,
+    build_v3_score,
+    find_fault,
+    is_allowed,
+    is_score_wanted,
+    is_wanted,
+)
+from assay.testing.observations import build_trace, read_spans
 
 KEYS = ("pk-lf-loom", "sk-lf-warp")
 GONE = {"message": "This endpoint is not available on deployments running in Langfuse v4 events_only mode."}
@@ -45,7 +57,6 @@ GROUPS = {
     "metrics": "latency timeToFirstToken".split(),
     "trace_context": "tags release traceName".split(),
 }
-Reply = tuple[int, dict[str, str], Any]
 
 
 class FakeClock:
@@ -74,8 +85,19 @@ def refuse(message: str) -> Reply:
 class LangfuseServer:
     """The server; `time` is None for the real clock. `log` holds all that was asked, `scores` all that was written."""
 
-    def __init__(self, version: str = "4.16.0", time: FakeClock | None = None) -> None:
+    def __init__(
+        self,
+        version: str = "4.16.0",
+        time: FakeClock | None = None,
+        *,
+        project: str = "proj1",
+        keys: tuple[str, str] = KEYS,
+    ) -> None:
         self.version = version
+        self.project = project
+        self.keys = keys
+        self.others: list[LangfuseServer] = []
+        """Other projects at the same address, each by keys of its own."""
         numbers = re.findall(r"\d+", version)
         self.numbers = (int(numbers[0]), int(numbers[1])) if numbers else (4, 60)
         self.time = time
@@ -114,14 +136,15 @@ class LangfuseServer:
     # --- the way in and out -----------------------------------------------------------------------
 
     def answer(self, method: str, url: str, headers: dict[str, str], content: bytes) -> Reply:
+        if other := next((one for one in self.others if one.is_allowed(headers)), None):
+            return other.answer(method, url, headers, content)
         parts = urlsplit(url)
         path, query = parts.path, dict(parse_qsl(parts.query, keep_blank_values=True))
         body = json.loads(content) if content else None
         with self.lock:
             self.log.append((method, path, query, body))
             if path != "/api/public/health":
-                known = base64.b64encode(":".join(KEYS).encode()).decode()
-                if headers.get("authorization") != f"Basic {known}":
+                if not self.is_allowed(headers):
                     return 401, {}, {"message": "Invalid credentials. Confirm that you've configured the correct host."}
                 if self.planned:
                     planned = self.planned.pop(0)
@@ -131,6 +154,10 @@ class LangfuseServer:
             status, more, found = self.route(method, path, query, body)
             self.inspect(method, path, query, body, status, found)
             return status, more, found
+
+    def is_allowed(self, headers: dict[str, str]) -> bool:
+        known = base64.b64encode(":".join(self.keys).encode()).decode()
+        return headers.get("authorization") == f"Basic {known}"
 
     def inspect(self, method: str, path: str, query: dict[str, str], body: Any, status: int, answer: Any) -> None:
         """Look at a request and its answer; a subclass may note what is wrong with them."""
@@ -156,16 +183,21 @@ class LangfuseServer:
             ("POST", "ingestion"): lambda: self.ingest(body),
             ("GET", "v3/scores"): lambda: self.list_scores(query),
             ("GET", "v2/scores"): lambda: self.list_v2_scores(query),
+            ("POST", "otel/v1/traces"): lambda: self.take_spans(body),
         }
         if (method, name) in ways:
             return ways[method, name]()
+        if method == "DELETE" and name.startswith("scores/"):
+            return self.delete_score(name.rpartition("/")[2])
+        if method == "GET" and name.startswith("traces/"):
+            return self.show_v3_trace(name.rpartition("/")[2])
         if method == "PATCH" and name.startswith("score-configs/"):
             return self.change_config(name.rpartition("/")[2], body)
         return 404, {}, NO_SUCH
 
     def list_projects(self) -> Reply:
         organization = {"id": "org1", "name": "weavers"}
-        return 200, {}, {"data": [{"id": "proj1", "name": "loom", "organization": organization, "metadata": {}}]}
+        return 200, {}, {"data": [{"id": self.project, "name": "loom", "organization": organization, "metadata": {}}]}
 
     # --- observations -----------------------------------------------------------------------------
 
@@ -199,14 +231,35 @@ class LangfuseServer:
         return build_page(rows, query)
 
     def list_v3_traces(self, query: dict[str, str]) -> Reply:
+        since = query.get("fromTimestamp", "")
         rows = [row for row in self.traces if row["sessionId"] == query.get("sessionId", row["sessionId"])]
+        rows = [row for row in rows if row["timestamp"] >= since]
         more = {"htmlPath": "/t", "latency": 1.0, "totalCost": 0.0, "observations": [], "scores": []}
         return build_page([row | more for row in rows], query)
+
+    def show_v3_trace(self, id: str) -> Reply:
+        found = [row for row in self.traces if row["id"] == id]
+        more = {"htmlPath": "/t", "latency": 1.0, "totalCost": 0.0, "observations": [], "scores": []}
+        missing = {"message": f"Trace {id} not found within authorized project", "error": "LangfuseNotFoundError"}
+        return (200, {}, found[0] | more) if found else (404, {}, missing)
+
+    def take_spans(self, body: dict[str, Any]) -> Reply:
+        """Spans by OTLP: each a row; sent again there are two of it, for nothing is merged on v4."""
+        rows = read_spans(body)
+        self.observations += rows
+        if not self.is_modern:
+            seen = {(row["traceId"], row["id"]): row for row in self.observations}
+            self.observations = list(seen.values())
+            for row in rows:
+                if not row["parentObservationId"]:
+                    self.traces = [one for one in self.traces if one["id"] != row["traceId"]] + [build_trace([row])]
+        return 200, {}, {}
 
     def list_v3_sessions(self, query: dict[str, str]) -> Reply:
         found: dict[str, str] = {}
         for row in sorted(self.traces, key=lambda row: row["timestamp"]):
-            found.setdefault(row["sessionId"], row["timestamp"])
+            if row["sessionId"]:
+                found.setdefault(row["sessionId"], row["timestamp"])
         rows = [
             {"id": session, "createdAt": at, "projectId": "proj1", "environment": "default"}
             for session, at in found.items()
@@ -297,6 +350,14 @@ class LangfuseServer:
         row["before"] = before if before and before["seen_at"] <= self.now() else None
         self.scores[at[:10], name, key] = row
 
+    def delete_score(self, id: str) -> Reply:
+        """A score is deleted a while after the order was taken, whether there is one or not."""
+        for row in self.scores.values():
+            if row["id"] == id:
+                row["gone_at"] = self.now() + timedelta(seconds=self.late_s)
+        self.first.pop(id, None)
+        return 202, {}, {"message": "Score deletion request accepted"}
+
     def forget_events(self) -> None:
         """30 days later: rows are no longer merged with what was written first."""
         self.first.clear()
@@ -305,7 +366,7 @@ class LangfuseServer:
         found = []
         for row in self.scores.values():
             shown = row if row["seen_at"] <= self.now() else row["before"]
-            if shown:
+            if shown and not ("gone_at" in row and row["gone_at"] <= self.now()):
                 found.append(shown)
         return sorted(found, key=lambda row: row["timestamp"], reverse=True)
 
@@ -342,7 +403,7 @@ class LangfuseServer:
     def environment(self) -> dict[str, str]:
         """The variables with which Assay and Langfuse's own SDK find the server that runs."""
         host = f"http://127.0.0.1:{self.running.server_port}"
-        return {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+        return {"LANGFUSE_HOST": host, "LANGFUSE_PUBLIC_KEY": self.keys[0], "LANGFUSE_SECRET_KEY": self.keys[1]}
 
     def build_transport(self) -> httpx.MockTransport:
         """A way to the server for `httpx`, without a socket."""
@@ -376,7 +437,7 @@ class LangfuseServer:
                     self.end_headers()
                     self.wfile.write(sent)
 
-            do_GET = do_POST = do_PATCH = handle_any  # noqa: N815
+            do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815
 
             def log_message(self, *_args: Any) -> None:
                 pass
@@ -384,82 +445,3 @@ class LangfuseServer:
         server = ThreadingHTTPServer(("127.0.0.1", 0), LangfuseHandler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         return server
-
-
-def is_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
-    same = all(row.get(name) == query[name] for name in ("sessionId", "traceId", "type", "name") if name in query)
-    return same and query.get("fromStartTime", "") <= row["startTime"] < query.get("toStartTime", "9")
-
-
-def build_page(rows: list[dict[str, Any]], query: dict[str, str]) -> Reply:
-    page, limit = int(query.get("page", 1)), int(query.get("limit", 50))
-    meta = {"page": page, "limit": limit, "totalItems": len(rows), "totalPages": max(-(-len(rows) // limit), 1)}
-    return 200, {}, {"data": rows[(page - 1) * limit : page * limit], "meta": meta}
-
-
-def build_v3_row(row: dict[str, Any]) -> dict[str, Any]:
-    """An observation as the old endpoint gives it: texts parsed."""
-    usage = {"unit": "TOKENS", "input": 0, "output": 0, "total": 0} | row["usageDetails"]
-    prices = {"promptName": None, "promptVersion": None, "modelId": None, "inputPrice": None, "outputPrice": None}
-    prices |= {"totalPrice": None, "calculatedInputCost": None, "calculatedOutputCost": None, "latency": None}
-    prices |= {"calculatedTotalCost": None, "timeToFirstToken": None, "promptId": None, "completionStartTime": None}
-    return row | prices | {"usage": usage, "input": parse_json(row["input"]), "output": parse_json(row["output"])}
-
-
-def parse_json(text: str | None) -> Any:
-    try:
-        return json.loads(text) if text else None
-    except ValueError:
-        return text
-
-
-def find_fault(body: dict[str, Any]) -> str:
-    if bool(body.get("traceId")) + bool(body.get("sessionId")) != 1:
-        return "Provide exactly one of the following: traceId, sessionId or datasetRunId."
-    if isinstance(body["value"], bool) or not body["name"]:
-        return "Invalid input: expected number, received boolean"
-    is_text = isinstance(body["value"], str)
-    return (
-        "Invalid input"
-        if is_text != (body.get("dataType", "NUMERIC") == "CATEGORICAL") and body.get("dataType")
-        else ""
-    )
-
-
-def is_allowed(body: dict[str, Any], config: dict[str, Any] | None) -> bool:
-    if config is None or config["isArchived"] or body.get("dataType", config["dataType"]) != config["dataType"]:
-        return False
-    if config["dataType"] == "CATEGORICAL":
-        return body["value"] in [category["label"] for category in config["categories"]]
-    low, high = config["minValue"], config["maxValue"]
-    return (low is None or body["value"] >= low) and (high is None or body["value"] <= high)
-
-
-def is_score_wanted(row: dict[str, Any], query: dict[str, str]) -> bool:
-    subject = {"sessionId": row["body"].get("sessionId"), "traceId": row["body"].get("traceId")}
-    told = {"id": row["id"], "name": row["name"], **subject}
-    return all(told[name] in query[name].split(",") for name in told if name in query)
-
-
-def build_v3_score(row: dict[str, Any], groups: set[str]) -> dict[str, Any]:
-    body, at = row["body"], row["timestamp"]
-    value = bool(body["value"]) if row["dataType"] == "BOOLEAN" else body["value"]
-    found = {"id": row["id"], "projectId": "proj1", "name": row["name"], "source": "API", "timestamp": at}
-    found |= {"environment": "default", "createdAt": at, "updatedAt": at, "dataType": row["dataType"], "value": value}
-    if "details" in groups:
-        found |= {"comment": body.get("comment"), "configId": body.get("configId"), "metadata": body["metadata"]}
-    if "subject" in groups:
-        kind = "session" if body.get("sessionId") else "trace"
-        found["subject"] = {"kind": kind, "id": body.get("sessionId") or body["traceId"]}
-    return found
-
-
-def build_v2_score(row: dict[str, Any]) -> dict[str, Any]:
-    """A score as v3 servers give it: a category is a number with a text beside it."""
-    body = row["body"]
-    found = build_v3_score(row, {"details"}) | {"sessionId": body.get("sessionId"), "traceId": body.get("traceId")}
-    if row["dataType"] == "CATEGORICAL":
-        found |= {"value": 0.0, "stringValue": body["value"]}
-    if row["dataType"] == "BOOLEAN":
-        found |= {"value": body["value"], "stringValue": "True" if body["value"] else "False"}
-    return found | {"authorUserId": None, "observationId": None, "queueId": None, "datasetRunId": None}

@@ -244,9 +244,53 @@ def build_generation(second: float, messages: list[Row], answer: Row, **more: An
     return build_row("GENERATION", "litellm-anthropic_messages", second, input=messages, output=answer, **name | more)
 
 
+def read_spans(body: dict[str, Any]) -> list[Row]:
+    """Rows that a server makes of spans sent by OTLP."""
+    scopes = [scope for resource in body["resourceSpans"] for scope in resource["scopeSpans"]]
+    return [read_span(span) for scope in scopes for span in scope["spans"]]
+
+
+def read_span(span: Row) -> Row:
+    told = {one["key"]: read_value(one["value"]) for one in span["attributes"]}
+    of, kept = "langfuse.observation.", "langfuse.observation.metadata."
+    more = {
+        "id": span["spanId"],
+        "traceId": span["traceId"],
+        "parentObservationId": span.get("parentSpanId") or None,
+        "startTime": read_nanoseconds(span["startTimeUnixNano"]),
+        "endTime": read_nanoseconds(span["endTimeUnixNano"]),
+        "level": told.get(f"{of}level", "DEFAULT"),
+        "statusMessage": told.get(f"{of}status_message", ""),
+        "environment": told.get("langfuse.environment", "default"),
+        "sessionId": told.get("session.id", ""),
+        "userId": told.get("user.id", ""),
+        "tags": told.get("langfuse.trace.tags", []),
+        "traceName": told.get("langfuse.trace.name", ""),
+        "version": told.get("langfuse.version", ""),
+        "model": told.get(f"{of}model.name", ""),
+        "usageDetails": json.loads(told.get(f"{of}usage_details", "{}")),
+        "input": told.get(f"{of}input"),
+        "output": told.get(f"{of}output"),
+        "metadata": {key.removeprefix(kept): value for key, value in told.items() if key.startswith(kept)},
+    }
+    return build_row(told.get(f"{of}type", "span").upper(), span["name"], 0, **more)
+
+
+def read_value(value: Row) -> Any:
+    [(kind, found)] = value.items()
+    if kind == "arrayValue":
+        return [read_value(one) for one in found["values"]]
+    return int(found) if kind == "intValue" else found
+
+
+def read_nanoseconds(value: str) -> str:
+    at = datetime.fromtimestamp(int(value) / 1e9, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def build_trace(rows: list[Row], **more: Any) -> Row:
     """The trace of some rows as v3 keeps it beside them."""
     first = min(rows, key=lambda one: one["startTime"])
     found = {"id": first["traceId"], "timestamp": first["startTime"], "name": first["traceName"], "tags": first["tags"]}
     found |= {"sessionId": first["sessionId"], "release": None, "version": None, "userId": None, "public": False}
-    return found | {"environment": "default", "input": None, "output": None, "metadata": {}} | more
+    return found | {"environment": first["environment"], "input": None, "output": None, "metadata": {}} | more

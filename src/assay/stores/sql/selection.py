@@ -1,35 +1,49 @@
 """Conditions of queries: which files lie at or below paths, which streams are meant by them, rows by name."""
 
-import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from sqlalchemy import Column, ColumnElement, FromClause, Select, and_, case, false, func, or_, select
+from sqlalchemy import Column, ColumnElement, FromClause, Integer, Select, and_, case, false, func, or_, select
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.elements import Grouping
+from sqlalchemy.sql.functions import FunctionElement
 
 from assay.files import to_folder_prefix
 from assay.stores.sql.schema import files, streams
 
 PULLED = "langfuse"
 """The agent of streams that hold what another agent may have written here already."""
-MANY = 50
-"""Paths beyond which they are handed over as a list: SQLite nests conditions one by one, and gives up at a thousand."""
+GROUP = 50
+"""Paths that stand in one bracket: SQLite nests conditions one by one, and gives up at a thousand."""
 AT = "@"
 """Between a pulled session's own id and its project."""
+
+
+class find_place(FunctionElement[int]):  # noqa: N801  SQL calls it, as all its functions, in small letters
+    """The place of some text within a text, from 1; 0 where it does not stand there."""
+
+    type = Integer()
+    inherit_cache = True
+
+
+@compiles(find_place)
+def render_instr(element: find_place, compiler: SQLCompiler, **more: Any) -> str:
+    return f"instr({compiler.process(element.clauses, **more)})"
+
+
+@compiles(find_place, "postgresql")
+def render_strpos(element: find_place, compiler: SQLCompiler, **more: Any) -> str:
+    return f"strpos({compiler.process(element.clauses, **more)})"
 
 
 def match_files_below(roots: Sequence[str], table: FromClause = files) -> ColumnElement[bool]:
     """Files at these paths, or in folders at these paths; "0" is the character after the slash."""
     path = table.c.path
     prefixes = [(root, to_folder_prefix(root)) for root in roots]
-    if len(roots) > MANY:
-        each = func.json_each(json.dumps([prefix for _, prefix in prefixes])).table_valued("value")
-        prefix = each.c.value
-        end = func.substr(prefix, 1, func.length(prefix) - 1).concat("0")
-        inside = select(prefix).where(path > prefix, path < end).correlate(table)
-        return or_(path.in_(sorted(set(roots))), inside.exists())
-    return or_(
-        false(),
-        *(or_(path == root, and_(path > prefix, path < prefix[:-1] + "0")) for root, prefix in prefixes),
-    )
+    each = [or_(path == root, and_(path > prefix, path < prefix[:-1] + "0")) for root, prefix in prefixes]
+    groups = [Grouping(or_(*each[n : n + GROUP])) for n in range(0, len(each), GROUP)]
+    return or_(false(), *groups)
 
 
 def select_stream_files(
@@ -52,7 +66,7 @@ def match_streams_once(roots: Sequence[str] | None) -> ColumnElement[bool]:
     """
     other = streams.alias()
     here = select(other.c.id).where(other.c.agent != PULLED)
-    again = select(strip_project(other)).where(other.c.agent == PULLED, func.instr(other.c.id, AT) > 0)
+    again = select(strip_project(other)).where(other.c.agent == PULLED, find_place(other.c.id, AT) > 0)
     if roots is not None:
         here, again = (one.where(match_streams_below(roots, other)) for one in (here, again))
     is_once = and_(strip_project(streams).not_in(here), streams.c.id.not_in(again))
@@ -61,7 +75,7 @@ def match_streams_once(roots: Sequence[str] | None) -> ColumnElement[bool]:
 
 def strip_project(table: FromClause) -> ColumnElement[str]:
     """The id of a stream without the project that it was pulled from."""
-    at = func.instr(table.c.id, AT)
+    at = find_place(table.c.id, AT)
     return case((at > 0, func.substr(table.c.id, 1, at - 1)), else_=table.c.id)
 
 
