@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, FromClause, Integer, Select, and_, case, false, func, or_, select
+from sqlalchemy import Column, ColumnElement, FromClause, Integer, Select, and_, case, false, func, not_, or_, select
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.elements import Grouping
 from sqlalchemy.sql.functions import FunctionElement
 
 from assay.files import to_folder_prefix
@@ -15,7 +14,10 @@ from assay.stores.sql.schema import files, streams
 PULLED = "langfuse"
 """The agent of streams that hold what another agent may have written here already."""
 GROUP = 50
-"""Paths that stand in one bracket: SQLite nests conditions one by one, and gives up at a thousand."""
+"""Paths that stand in one bracket: SQLite nests conditions one by one, and gives up at a thousand.
+
+Brackets are kept by saying it twice negated: alternatives of alternatives are written without any.
+"""
 AT = "@"
 """Between a pulled session's own id and its project."""
 
@@ -42,8 +44,10 @@ def match_files_below(roots: Sequence[str], table: FromClause = files) -> Column
     path = table.c.path
     prefixes = [(root, to_folder_prefix(root)) for root in roots]
     each = [or_(path == root, and_(path > prefix, path < prefix[:-1] + "0")) for root, prefix in prefixes]
-    groups = [Grouping(or_(*each[n : n + GROUP])) for n in range(0, len(each), GROUP)]
-    return or_(false(), *groups)
+    if len(each) <= GROUP:
+        return or_(false(), *each)
+    groups = [or_(*each[n : n + GROUP]) for n in range(0, len(each), GROUP)]
+    return not_(and_(*(not_(one) for one in groups)))
 
 
 def select_stream_files(
