@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -9,7 +10,12 @@ import pytest
 
 from assay.cli import options, quality, score, sessions, show
 from assay.cli.settings import load_config
+from assay.config import Boundaries, Config
 from assay.errors import BadInput
+from assay.pipeline.inputs import find_files
+from assay.pipeline.scan import scan
+from assay.pipeline.score import open_run, score_run
+from assay.stores import open_store
 from assay.testing.claude_code import ClaudeTranscript
 from tests.conftest import Ran, is_one_line, run
 from tests.pipeline.make_work import worked
@@ -134,3 +140,16 @@ def test_the_json_of_a_report_has_the_what_if(top: Path):
     kept = top / "report.json"
     assay(top, "score", top / "in", "--commit", "off", "-o", kept)
     assert json.loads(kept.read_bytes())["what_if"]["flags"] == ["--commit off"]
+
+
+def test_to_look_at_sessions_otherwise_and_back_judges_nothing_anew(top: Path):
+    with closing(open_store(f"sqlite:///{top}/s.db")) as store:
+        scan(store, find_files([top / "in"]), 1, lambda *_: None)
+
+        def count_judged(commit: Any) -> int:
+            with open_run(store, Config(boundaries=Boundaries(commit=commit)), jobs=1) as run:
+                return score_run(run, remembers=False).judged
+
+        assert count_judged("confirm") > 0
+        assert count_judged("hard") > 0
+        assert [count_judged(commit) for commit in ("confirm", "hard", "confirm")] == [0, 0, 0]

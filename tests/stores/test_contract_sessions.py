@@ -79,6 +79,37 @@ def test_a_stream_waits_until_it_is_cut_in_this_version(store: Store, folder: Pa
     assert store.sessions.list_segments([str(folder / "two.jsonl")]) == []
 
 
+def list_kept(store: Store) -> list[tuple[str, bytes]]:
+    return [(one.segment.id, one.judged) for one in store.sessions.list_segments(None)]
+
+
+def test_a_cut_of_another_version_is_brought_back_with_all_that_was_judged(store: Store):
+    plain = [cut(store, "one", part("one", judged=b"[1]"), part("one", 1)), cut(store, "two", part("two"))]
+    store.sessions.save_cuts(plain)
+    before = store.sessions.list_segments(None)
+    store.sessions.save_cuts([cut(store, "one", part("one", judged=b"[2]"), version="w")])
+    assert (waiting(store, "w"), list_kept(store)) == (["two"], [("one0", b"[2]"), ("two0", b"{}")])
+    assert (waiting(store), store.sessions.list_segments(None)) == ([], before)
+    assert (waiting(store, "w"), list_kept(store)[0]) == (["two"], ("one0", b"[2]"))
+
+
+def test_a_cut_that_is_set_aside_goes_with_what_it_was_cut_from(store: Store, folder: Path):
+    store.sessions.save_cuts([cut(store, "one", part("one")), cut(store, "two", part("two"))])
+    store.sessions.save_cuts([cut(store, name, part(name), version="w") for name in ("one", "two")])
+    with (folder / "one.jsonl").open("ab") as file:
+        file.write(encode_lines(build_conversation("one", 1, start=100)))
+    read(store, folder)
+    store.corrections.save_correction(PersonCorrection(kind="split", turn="t"), ("claude-code", "two"))
+    assert waiting(store) == ["one", "two"]
+
+
+def test_what_should_be_judged_again_is_not_hidden_by_what_was_before(store: Store):
+    store.sessions.save_cuts([cut(store, "one", part("one"))])
+    store.sessions.save_cuts([cut(store, "one", part("one"), version="w")])
+    store.sessions.save_cuts([cut(store, "one", part("one", judged=b"[3]"), version="")])
+    assert (waiting(store), list_kept(store)) == (["one", "two"], [("one0", b"[3]")])
+
+
 def test_a_stream_that_grew_waits_again_and_what_was_judged_of_it_stays(store: Store, folder: Path):
     store.sessions.save_cuts([cut(store, "one", part("one"), part("one", 1)), cut(store, "two", part("two"))])
     with (folder / "one.jsonl").open("ab") as file:

@@ -210,6 +210,7 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE written")
         old.execute("DROP TABLE verdicts")
+        old.execute("DROP TABLE set_aside")
         old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     here = RemoteProject(host="langfuse.example", project="loom")
@@ -257,6 +258,7 @@ def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE verdicts")
+        old.execute("DROP TABLE set_aside")
         old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         forget_what_scores_are_about(old)
         old.execute("UPDATE alembic_version SET version_num = '0005'")

@@ -278,7 +278,10 @@ class SessionStore(Protocol):
     def list_uncut(
         self, version: str, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
     ) -> list[StreamFiles]:
-        """Streams that are not cut in this version, or changed since."""
+        """Streams that are not cut in this version, or changed since.
+
+        A cut of this version that another one took the place of last is brought back, if its stream is what it was.
+        """
 
     def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
         """The inputs under which judgements are stored, by stream."""

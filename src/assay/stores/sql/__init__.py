@@ -6,7 +6,8 @@
 - `database`: transactions, errors, many rows at once
 - `transfer`: all tables out and in, checked and counted
 - `selection`: which files and streams a query means
-- `transcripts` with `stream_settling`, `sessions` (corrections and rework too), `answers`, `written`: the parts
+- `transcripts` with `stream_settling`, `sessions` (corrections and rework too) with `set_aside`, `answers`, `written`:
+  the parts
 """
 
 from collections.abc import Iterable, Iterator

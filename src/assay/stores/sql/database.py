@@ -2,7 +2,7 @@
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from assay.stores.sql.schema import escape_text
 
 AT_ONCE = 400
 """Values that one statement takes."""
+
+ID_BYTES = 6
 
 T = TypeVar("T")
 
@@ -161,3 +163,12 @@ def compile_insert(table: Table, dialect: Dialect) -> SQLCompiler:
 def split_values(values: Sequence[T]) -> list[Sequence[T]]:
     """Values in lists that a statement can take."""
     return [values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE)]
+
+
+def pack_ids(ids: Iterable[str]) -> bytes:
+    """Ids of turns, 12 hexadecimal digits each, in one value."""
+    return b"".join(bytes.fromhex(one) for one in ids)
+
+
+def unpack_ids(ids: bytes) -> tuple[str, ...]:
+    return tuple(ids[n : n + ID_BYTES].hex() for n in range(0, len(ids), ID_BYTES))

@@ -180,6 +180,19 @@ segments = Table(
 )
 """`judged` holds for as long as `input`, a hash of all that was looked at, is the same."""
 
+set_aside = Table(
+    "set_aside",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("version", Text, nullable=False),
+    Column("generation", BigInteger, nullable=False),  # of the stream when it was cut so
+    Column("branch", Text, nullable=False),
+    Column("packed", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["agent", "stream"], ["streams.agent", "streams.id"], ondelete="CASCADE"),
+)
+"""The cut of a stream that another version took the place of last, with its segments."""
+
 joined = Table(
     "joined",
     TABLES,

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, and_, delete, insert, select, update
 
 from assay.sessions.links import rank_segment
 from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles, StreamName
-from assay.stores.sql.database import Database, add_many, split_values
+from assay.stores.sql.database import Database, add_many, pack_ids, split_values, unpack_ids
 from assay.stores.sql.schema import (
     corrections,
     cuts,
@@ -20,7 +20,8 @@ from assay.stores.sql.schema import (
     verdicts,
 )
 from assay.stores.sql.selection import match_names, match_streams
-from assay.stores.sql.stream_settling import COUNT_UP, DROP_CUT, FILES, NAME, group_files
+from assay.stores.sql.set_aside import bring_back, find_aside, put_aside
+from assay.stores.sql.stream_settling import COUNT_UP, FILES, NAME, drop_cuts, group_files
 from assay.types import AuditDraw, PersonCorrection, PersonVerdict, Segment
 
 PACK = msgspec.msgpack.Encoder().encode
@@ -28,7 +29,6 @@ SEGMENT = msgspec.msgpack.Decoder(Segment).decode
 DRAW = msgspec.json.Decoder(AuditDraw).decode
 REPORT, AUDIT = "report", "audit"
 """What is remembered, by name."""
-ID_BYTES = 6
 
 OF = (segments.c.agent, segments.c.stream)
 
@@ -46,6 +46,11 @@ class SqlSessions:
         query = FILES.outerjoin(cuts, is_cut).where(
             cuts.c.agent.is_(None), *match_streams(roots, since, until, project)
         )
+        with self.database.reading() as connection:
+            is_aside = bool(find_aside(connection, version))
+        if is_aside:
+            with self.database.writing() as connection:
+                bring_back(connection, version)
         with self.database.reading() as connection:
             return group_files(connection, query)
 
@@ -152,7 +157,7 @@ class SqlCorrections:
                     .where(streams.c.agent == stream[0], streams.c.id == stream[1])
                     .values(generation=select(generation.c.n).scalar_subquery())
                 )
-                connection.execute(DROP_CUT, {"its_agent": stream[0], "its_id": stream[1]})
+                drop_cuts(connection, [stream])
 
     def load_verdicts(self) -> list[PersonVerdict]:
         with self.database.reading() as connection:
@@ -249,6 +254,8 @@ def replace_cuts(connection: Connection, found: Sequence[CutStream], before: dic
     if not found:
         return
     names = [one.name for one in found]
+    for version in {one.version for one in found}:
+        put_aside(connection, [one.name for one in found if one.version == version], version)
     connection.execute(delete(segments).where(match_names(names, *OF)))
     connection.execute(delete(cuts).where(match_names(names, cuts.c.agent, cuts.c.stream)))
     rows = [
@@ -260,11 +267,3 @@ def replace_cuts(connection: Connection, found: Sequence[CutStream], before: dic
     if rows:
         add_many(connection, segments, rows)
     add_many(connection, cuts, [(*one.name, one.version, one.branch) for one in found])
-
-
-def pack_ids(ids: Iterable[str]) -> bytes:
-    return b"".join(bytes.fromhex(one) for one in ids)
-
-
-def unpack_ids(ids: bytes) -> tuple[str, ...]:
-    return tuple(ids[n : n + ID_BYTES].hex() for n in range(0, len(ids), ID_BYTES))

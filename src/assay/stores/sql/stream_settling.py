@@ -17,9 +17,10 @@ from sqlalchemy import Connection, Select, and_, bindparam, delete, false, inser
 
 from assay.sessions.streams import Precedence, rank_file
 from assay.stores.contract import SettledStream, StreamFiles, StreamName, StreamPieces
-from assay.stores.sql.database import add_many, split_values
+from assay.stores.sql.database import add_many, split_values, unpack_ids
 from assay.stores.sql.schema import cuts, files, generation, joined, keys, segments, streams, turns
 from assay.stores.sql.selection import match_names
+from assay.stores.sql.set_aside import DROP as DROP_ASIDE
 from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
@@ -250,11 +251,19 @@ def forget_words(connection: Connection, stream: StreamFiles, silent: StreamPiec
     wordless = {"title": title, "branch": first.branch, "facts": b"", "is_forgotten": True}
     connection.execute(update(streams).where(named).values(wordless))
     of_stream = and_(segments.c.agent == stream.agent, segments.c.stream == stream.id)
-    of_segments = joined.c.id.in_(select(segments.c.id).where(of_stream))
-    connection.execute(delete(joined).where(joined.c.agent == stream.agent, of_segments))
+    packed = connection.execute(select(segments.c.turns).where(of_stream)).scalars()
+    for some in split_values([turn for ids in packed for turn in unpack_ids(ids)]):  # however it was cut before
+        connection.execute(delete(joined).where(joined.c.agent == stream.agent, joined.c.id.in_(some)))
     connection.execute(delete(segments).where(of_stream))
-    connection.execute(DROP_CUT, {"its_agent": stream.agent, "its_id": stream.id})
+    drop_cuts(connection, [(stream.agent, stream.id)])
     return True
+
+
+def drop_cuts(connection: Connection, names: Iterable[StreamName]) -> None:
+    """Have streams cut anew; what was judged of their segments stays, what was set aside goes."""
+    rows = [{"its_agent": agent, "its_id": stream} for agent, stream in names]
+    connection.execute(DROP_CUT, rows)
+    connection.execute(DROP_ASIDE, rows)
 
 
 def leave_stream(connection: Connection, agent: str, stream: str) -> None:
@@ -297,7 +306,7 @@ def replace_streams(connection: Connection, rows: list[dict[str, object]]) -> No
         connection.execute(insert(streams), new)
     if old:
         connection.execute(CHANGE_STREAM, old)
-        connection.execute(DROP_CUT, [{"its_agent": row["agent"], "its_id": row["id"]} for row in old])
+        drop_cuts(connection, [(str(row["agent"]), str(row["id"])) for row in old])
 
 
 def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, object]:
