@@ -14,7 +14,10 @@ import pytest
 from tests.conftest import run
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["docs/how-to/questions.md"]
+QUESTIONS = "docs/how-to/questions.md"
+PAGES = [QUESTIONS, "docs/how-to/terminal.md"]
+UNDECIDED = 3
+"""The exit code of a plan whose suite can decide nothing."""
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CORPUS = ROOT.parent / "shared" / "corpus"
 THERE = {
@@ -39,7 +42,7 @@ def type_line(line: str, home: Path, columns: int = 100) -> str:
     place = {"XDG_DATA_HOME": str(home / "data"), "XDG_CONFIG_HOME": str(home / "config")}
     env = {"HOME": str(home), "COLUMNS": str(columns), **place}
     ran = run(*shlex.split(line, comments=True)[1:], env=env, cwd=home)
-    assert ran.code == 0, (line, ran.code, ran.err)
+    assert ran.code in (0, UNDECIDED), (line, ran.code, ran.err)
     lines = (ran.out or ran.err).replace(str(home), "~").splitlines()
     return "\n".join(one.rstrip() for one in lines).strip("\n")
 
@@ -65,9 +68,8 @@ def test_a_page_shows_what_its_commands_print(page: str, tmp_path: Path):
     assert made == text
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_of_questions_has_one_command_for_each(page: str):
-    text = (ROOT / page).read_text("utf-8")
+def test_the_page_of_questions_has_one_command_for_each():
+    text = (ROOT / QUESTIONS).read_text("utf-8")
     asked = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
     assert len(asked) >= 20
     assert [one.splitlines()[0] for one in asked if len(re.findall(r"^\$ assay ", one, re.MULTILINE)) != 1] == []

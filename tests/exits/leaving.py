@@ -66,7 +66,7 @@ EXITS: dict[str, list[str]] = {
     "langfuse upload": ["--dry-run", "--yes --json", "--yes --recheck"],
     "langfuse forget": ["lf-hook --dry-run", "lf-hook --yes --json", "--everything --yes"],
     "langfuse push": ["--dry-run", "", "--all --json", "--all --recheck"],
-    "eval init": ["{top}/suite", "{top}/suite2 --json"],
+    "eval init": ["--out {top}/suite", "--out {top}/suite2 --json"],
     "eval check": ["nobody", "nobody --json"],
     "eval run": ["--tasks nobody --baseline x --candidate y --sequential --eval-objective-drop-is-regression --json"],
     "eval compare": ["nobody", "nobody --json"],
