@@ -18,10 +18,10 @@ from tests.make_sessions import failing, missed, session_of
 from tests.tables import each_row
 
 
-def seen(found: Report, width: int = 120, by: str | None = None) -> str:
+def seen(found: Report, width: int = 120, by: str = "") -> str:
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(render_score(found, UTC, width, by))
+        console.print(render_score(found, UTC, width, by.split()))
     return captured.get()
 
 
@@ -248,3 +248,9 @@ def test_what_is_not_known_is_left_out():
 def test_what_has_neither_substance_nor_a_goal_is_told_at_the_step_that_it_misses_first():
     small = session_of(judge_status="no_goal", goal_complete=None, intent=None, facts={"substance": False})
     assert "−1 neither substance nor goal" in seen(report_of([session_of(), small]))
+
+
+def test_slices_are_shown_by_as_many_things_as_were_asked_for():
+    told = seen(report_of(some_sessions()), by="project week project")
+    assert (told.count("By project"), told.count("By week")) == (1, 1)
+    assert told.index("By project") < told.index("By week")

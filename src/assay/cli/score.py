@@ -1,5 +1,6 @@
 """`assay score`: do the sessions land? One number with its interval, and why."""
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated
 
@@ -39,7 +40,10 @@ from assay.scores.breakdown import WAYS
 
 EXAMPLE = "Example: `assay score --since 30d --by project -o score.md`"
 
-By = Annotated[str | None, typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}.")]
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", metavar="SLICE", help=f"Also by {', '.join(WAYS[:-1])} or {WAYS[-1]}; any number."),
+]
 
 
 class ScoreRequest(Struct, frozen=True, kw_only=True):
@@ -72,19 +76,20 @@ class ScoreRequest(Struct, frozen=True, kw_only=True):
 @options(ScoreRequest)
 def command(request: ScoreRequest) -> None:
     """Score your sessions: how many landed, why the others did not, and what to do about it."""
-    check_word(request.by, WAYS, "--by")
+    for by in request.by or ():
+        check_word(by, WAYS, "--by")
     targets = check_targets(request.output)
     config = load_config(**read_overrides(request))
     answer = answer_request(request, config, read_consent(request), remembers=True)
     for target in targets:
         write_report(answer.report, answer.zone, target)
         print_written(target)
-    print_report(answer, request.by, as_json=request.as_json)
+    print_report(answer, request.by or (), as_json=request.as_json)
     if answer.report.judge.spending:
         check_complete(answer.report.judge.fallback, config)
 
 
-def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) -> None:
+def print_report(answer: ReportAnswer, ways: Sequence[str] = (), *, as_json: bool) -> None:
     """Print a report; what is to be said of an empty selection goes to stderr."""
     if as_json:
         print_json(answer.report)
@@ -92,6 +97,6 @@ def print_report(answer: ReportAnswer, by: str | None = None, *, as_json: bool) 
         let_pipe_close()
         console = import_module("assay.cli.terminal").Console()  # JSON needs nothing that draws
         render_score = import_module("assay.reports.score").render_score
-        console.print(render_score(answer.report, answer.zone, console.width, by))
+        console.print(render_score(answer.report, answer.zone, console.width, ways))
     if answer.note:
         print_note(answer.note)

@@ -51,7 +51,7 @@ TITLE, NOTE = "bold", "yellow"
 RAW = "raw: not corrected; intervals of chance alone"
 
 
-def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None) -> Group:
+def render_score(found: Report, zone: tzinfo, width: int, ways: Sequence[str] = ()) -> Group:
     """All of it, top to bottom."""
     if not found.sessions:
         return Group(*render_headline(found))
@@ -61,7 +61,7 @@ def render_score(found: Report, zone: tzinfo, width: int, by: str | None = None)
     parts += render_section("Beside it", render_measures(found, width))
     parts += render_section("Lost their crush since the last report", render_losses(found, length))
     parts += render_section("How long lines stay", render_curve(found, width))
-    if by:
+    for by in dict.fromkeys(ways):
         parts += render_section(f"By {by}", render_way(found, by, width))
     if shown:
         parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width)]
