@@ -276,7 +276,7 @@ MISTAKES: dict[str, tuple[tuple[object, ...], str]] = {
         ("run", "--tasks", TASKS, "--baseline", CONFIGS / "plain", "--candidate", CONFIGS / "plain", "-o", "x.pdf"),
         ".html",
     ),
-    "no run": (("compare", "nowhere"), "no such run"),
+    "no run": (("compare", "nowhere"), "no such file or folder"),
     "nothing begun": (("gate", "."), "no run was begun here"),
     "no tasks to check": (("check", "nowhere"), "nowhere"),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from assay.config import Model as Settings
 from assay.errors import ModelBusy, ModelError, ModelRefused, ModelUnavailable
 from assay.llm import Answer, PaidRefusal
 from assay.llm.claude_cli import ClaudeCli, connect
+from assay.pipeline.cost import CostLimit, find_price
 from assay.testing.models import BrokenReply, EarlyStop, ErrorStatus, ModelServer, RawBody, SlowReply, reply_in_turn
 from assay.types import CleanText
 from tests.llm.questions import FITS, KEY, MATERIAL, SCHEMA, ask_many, question
@@ -53,6 +54,16 @@ def test_an_answer_by_schema_comes_with_its_cost(env, tmp_path):
     assert call.job == "session"
     assert call.body["max_tokens"] == 200
     assert not list(Path(env["HOME"]).rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("reply", [{"nonsense": 1}, "Splendid work!"], ids=str)
+def test_what_the_program_asks_again_by_itself_is_within_what_is_set_aside(env, reply):
+    came, calls = told(lambda *_: reply, env)
+    paid = came.answer if isinstance(came, PaidRefusal) else came
+    assert len(calls) == ClaudeCli.requests == 2
+    price = find_price(paid.model, Settings())
+    limit = CostLimit(1.0, price, 1.0, connect(Settings(), env))
+    assert 0 < paid.cost_usd <= limit.dearest(question(), price)
 
 
 def test_the_program_gets_one_tool_for_its_answer_and_nothing_of_the_persons(env):

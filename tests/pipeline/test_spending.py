@@ -162,6 +162,16 @@ def test_what_a_model_may_think_is_set_aside_too():
     assert thinking - plain == pytest.approx(3 * question().most_output * PRICE.output / 1_000_000)
 
 
+def test_what_a_program_asks_again_by_itself_is_set_aside_too():
+    one = question()
+    once, twice = (
+        CostLimit(1.0, PRICE, 1.0, Service(**more)).dearest(one, PRICE)
+        for more in ({}, {"requests": 2, "overhead": 100})
+    )
+    more = 2 * (100 + one.most_output) * PRICE.cache_write / 1_000_000
+    assert twice == pytest.approx(2 * once + more)
+
+
 def test_nothing_may_be_asked_for_nothing():
     assert not CostLimit(0.0, PRICE, 1.0, Service()).reserve(question())
     assert CostLimit(None, None, 1.0, Service()).reserve(question())

@@ -43,6 +43,7 @@ ENDINGS = {
 }
 QUIETLY = {
     "CLAUDE_CODE_MAX_RETRIES": "1",  # by default it tries a wrong key for two minutes
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "2",  # by default it asks five times for a reply that fits, and all are paid
     "CLAUDE_CODE_SAFE_MODE": "1",  # no hooks, plugins, skills or CLAUDE.md of the person
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_ENABLE_TELEMETRY": "0",  # spans and logs would be one more way out
@@ -75,6 +76,10 @@ class ClaudeCli:
     caches_from = None
     """Nothing to count on: what is cached is the program's own choice."""
     room = 1
+    requests = 2
+    """Asked once, and once more by the program itself where the reply does not fit, or is no call of its tool."""
+    overhead = 1_000
+    """Tokens that the program adds to every request, at most: measured 500."""
 
     def __init__(self, program: str, settings: Settings, env: Mapping[str, str]) -> None:
         self.where = program

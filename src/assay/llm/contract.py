@@ -100,7 +100,10 @@ class QuestionResult(Value, frozen=True):
 
 
 class Backend(Protocol):
-    """A way to a model, as `connect(settings, env)` of a backend gives it."""
+    """A way to a model, as `connect(settings, env)` of a backend gives it.
+
+    One whose call may take several requests says so by `requests`, and by `overhead` what tokens it adds to each.
+    """
 
     backend: str
     model: str

@@ -144,12 +144,14 @@ class CostLimit:
         return True
 
     def dearest(self, question: Question, cost: Price) -> float:
-        """The whole input at the highest input price, and the longest reply; what is put again is in no batch."""
+        """The whole input at the highest input price, and the longest reply, for every request that a call may take."""
         one = measure_question(question)
         dear = max(cost.input, cost.cache_write)
         output = question.most_output * self.model.room
         share = 1.0 if question.guidance else self.share
-        return ((one.prefix + one.task) * dear + output * cost.output) / MILLION * share
+        requests, overhead = getattr(self.model, "requests", 1), getattr(self.model, "overhead", 0)
+        sent = one.prefix + one.task + overhead + output * (requests - 1)  # a reply that did not fit is sent along
+        return requests * (sent * dear + output * cost.output) / MILLION * share
 
     def record(self, question: Question, call: ModelCall) -> None:
         """What a call did cost."""
