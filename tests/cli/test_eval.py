@@ -383,3 +383,32 @@ def test_a_side_that_was_not_judged_never_meets_one_that_was(tmp_path):
         found = told(judged(tmp_path, service, "--yes"))
     assert (found["verdict"], found["promote"]) == ("invalid", False)
     assert found["tasks"][0]["left_out"] == "judged on one side only"
+
+
+def test_rubrics_of_recorded_trials_are_judged_again_and_the_run_stays_as_it_is(tmp_path):
+    with ModelServer(lambda *_: {"rationale": "Half.", "score": 0.5}) as service:
+        assert told(judged(tmp_path, service, "--yes"))["verdict"] == "improved"
+    kept = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+    def reply(_: str, text: str) -> dict[str, Any]:
+        return {"rationale": "Seen anew.", "score": 0.0 if "+blue" in text else 1.0}
+
+    with ModelServer(reply) as service:
+        asked = ("--judge", "openai", "--model", "n", "--model-url", f"{service.url}/v1", "--store", tmp_path / "s.db")
+        words = ("eval", "replay", "--out", tmp_path / "run", *asked, "--json")
+        assert "give their folder with --tasks" in run(*words).err
+        words = (*words, "--tasks", tmp_path / "tasks")
+        assert (run(*words).code, service.requests) == (2, [])
+        ran = run(*words, "--yes")
+        assert len(service.calls) == 2
+    found = json.loads(ran.out)
+    assert {one["arm"]: (one["judge01"], one["rationale"]) for one in found["run"]["trials"]} == {
+        "baseline": (1.0, "Seen anew."), "candidate": (0.0, "Seen anew."),
+    }  # fmt: skip
+    assert found["run"]["judge"].startswith("openai n ")
+    assert found["net_gain"] < 0.4 < json.loads((tmp_path / "run/comparison.json").read_text())["net_gain"]
+    assert "judged again by openai n" in ran.err
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == kept
+    file = tmp_path / "tasks" / "weave" / "task.toml"
+    file.write_text(file.read_text().replace("all over", "mostly"))
+    assert "is not the task that was run" in run(*words, "--yes").err

@@ -10,7 +10,7 @@ import typer
 from msgspec import Struct
 from rich.console import RenderableType
 
-from assay.cli import eval_init, eval_promote
+from assay.cli import eval_init, eval_promote, eval_replay
 from assay.cli.eval_run import (
     REPEATS,
     AttemptNumber,
@@ -29,15 +29,13 @@ from assay.errors import InvalidRun
 from assay.evals.deciding import planner
 from assay.evals.deciding.compare import build_thresholds
 from assay.evals.promoting.verify import verify_run
-from assay.evals.running.evaluation import build_evaluation, check_run, check_unaltered, compare_trials
+from assay.evals.running.evaluation import build_evaluation, check_run, compare_trials
 from assay.evals.running.recorded_run import (
     COMPARISON,
     RecordedRun,
     load_comparison,
     load_run,
     read_decisions,
-    replace_trials,
-    replay_run,
 )
 from assay.evals.running.task_checks import check_task
 from assay.evals.tasks.config import FILE as CONFIG_FILE
@@ -71,10 +69,6 @@ app = typer.Typer(
 Folders = Annotated[
     list[Path],
     typer.Argument(metavar="DIR…", help="Folders of tasks, single tasks, or configurations.", readable=False),
-]
-NamedRun = Annotated[
-    Path | None,
-    typer.Argument(metavar="[RUN]", help="Folder of a run that has ended; else the newest one.", readable=False),
 ]
 JsonOutputs = Annotated[
     list[Path] | None,
@@ -128,7 +122,7 @@ def run_arms(request: EvalRunRequest) -> None:
 
 @app.command("compare", epilog="Example: `assay eval compare .assay/runs/3f2a91c0 -o comment.md`")
 def compare_run(
-    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
+    run: eval_promote.NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
 ) -> None:
     """Compare the trials of a run that has ended, as it was decided before the first of them."""
     targets, recorded = check_targets(output, FORMATS), load_sound_run(eval_promote.pick_run(run, out))
@@ -138,7 +132,7 @@ def compare_run(
 
 @app.command("gate", epilog="Example: `assay eval gate .assay/runs/3f2a91c0 && echo in`")
 def gate_run(
-    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
+    run: eval_promote.NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
 ) -> None:
     """Say whether the candidate of a run may go in: its comparison is made again and must be the one on record."""
     targets, recorded = check_targets(output, FORMATS), load_sound_run(eval_promote.pick_run(run, out))
@@ -146,19 +140,12 @@ def gate_run(
     leave_with(evaluation, targets, as_json, reports.render_gate(evaluation))
 
 
-@app.command("replay", epilog="Example: `assay eval replay .assay/runs/3f2a91c0 --json`")
-def replay_trials(
-    run: NamedRun = None, out: eval_promote.RunOut = None, as_json: AsJson = False, output: Outputs = None
-) -> None:
+@app.command("replay", epilog=eval_replay.REPLAY_EXAMPLE)
+@options(eval_replay.ReplayRequest)
+def replay_trials(request: eval_replay.ReplayRequest) -> None:
     """Score the recorded trials of a run again, by today's facts and prices, without running anything."""
-    targets, recorded = check_targets(output, FORMATS), load_run(eval_promote.pick_run(run, out))
-    check_unaltered(recorded.altered)  # costs may differ: it is for today's
-    decisions = read_decisions(recorded.lock)
-    again = replace_trials(recorded, replay_run(recorded.folder).trials)
-    before, now = compare_trials(recorded.trials, decisions), compare_trials(again.trials, decisions)
-    if before.verdict != now.verdict:
-        print(f"assay: the verdict was {before.verdict} when these trials were run", file=sys.stderr)
-    leave_with(build_evaluation(now, again), targets, as_json)
+    targets = check_targets(request.output, FORMATS)
+    leave_with(eval_replay.replay_request(request), targets, request.as_json)
 
 
 @app.command("plan", epilog="Example: `assay eval plan --tasks tasks --repeats 5 --want 15`")
@@ -180,8 +167,12 @@ def plan_suite(request: PlanRequest) -> None:
 
 
 app.command("init", epilog=eval_init.INIT_EXAMPLE)(eval_init.write_suite)
+app.command("aa", epilog=eval_replay.SPLIT_EXAMPLE)(eval_replay.split_trials)
 app.command("promote", epilog=eval_promote.PROMOTE_EXAMPLE)(eval_promote.promote_run)
 app.command("mine", epilog=eval_promote.MINE_EXAMPLE)(eval_promote.mine_task)
+ORDER = ("init", "mine", "check", "plan", "run", "compare", "gate", "replay", "aa", "promote")
+"""As people need them."""
+app.registered_commands.sort(key=lambda one: ORDER.index(str(one.name)))
 
 
 def load_sound_run(folder: Path) -> RecordedRun:

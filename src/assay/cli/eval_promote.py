@@ -30,6 +30,10 @@ RunFolder = Annotated[
     Path | None,
     typer.Argument(metavar="[RUN]", help="Folder of a run that has ended.", readable=False),
 ]
+NamedRun = Annotated[
+    Path | None,
+    typer.Argument(metavar="[RUN]", help="Folder of a run that has ended; else the newest one.", readable=False),
+]
 RunOut = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="The run that `eval run --out DIR` made.", readable=False)
 ]

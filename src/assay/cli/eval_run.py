@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol, cast
 
 import typer
 from msgspec import Struct
@@ -206,10 +206,17 @@ def pick_rule(request: EvalRunRequest) -> tuple[Rule, int]:
     return ("seed" if named == "seed" or (named is None and repeats == 1) else "tested"), repeats
 
 
+class RubricRequest(Protocol):
+    """The options of commands that may have rubrics judged."""
+
+    @property
+    def yes(self) -> bool: ...
+
+
 @contextmanager
-def open_judge(request: EvalRunRequest, suite: Suite) -> Iterator[RubricJudge | None]:
+def open_judge(request: RubricRequest, suite: Suite) -> Iterator[RubricJudge | None]:
     """Who judges rubrics: a model, if one is asked for, the tasks have any, and the person agrees."""
-    config = pick_quality_model(load_score_config(**read_overrides(request)))
+    config = pick_quality_model(load_score_config(**read_overrides(cast(Struct, request))))
     rubrics = sum(bool(task.rubric) for task in suite.tasks)
     if not rubrics or not needs_model(config):
         yield None
@@ -224,7 +231,7 @@ def open_judge(request: EvalRunRequest, suite: Suite) -> Iterator[RubricJudge | 
         judge.close()
 
 
-def ask_consent(request: EvalRunRequest, what: str) -> None:
+def ask_consent(request: RubricRequest, what: str) -> None:
     """Go on, or raise: a terminal is asked, a pipe must have said `--yes`."""
     if request.yes:
         return

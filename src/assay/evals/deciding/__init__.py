@@ -11,6 +11,7 @@
 - `sequential` looks after every two repeats, so that a run can stop early;
 - `guard` judges tasks that look broken by fresh trials;
 - `planner` says before the first trial what a suite can prove;
+- `split` compares a configuration with itself, trials split at random;
 - `seal` hashes trials and comparisons, so that a change shows;
 - `gate` says whether a comparison's candidate may go in.
 

@@ -46,6 +46,10 @@ class RubricJudge:
     def __call__(self, task: Task, folder: Path) -> float | None:
         return self.pool.submit(judge_trial, self.client, self.name, task, folder).result()
 
+    def ask(self, task: Task, folder: Path) -> Ruling:
+        """What is said of a recorded trial; nothing is written beside it, for its files are on record."""
+        return self.pool.submit(ask_ruling, self.client, self.name, task, folder).result()
+
     def close(self) -> None:
         """Let go of the model and of the store."""
         self.pool.submit(self.client.close).result()
@@ -65,15 +69,19 @@ def open_model(config: Config, env: Mapping[str, str]) -> ModelClient:
 
 def judge_trial(client: ModelClient, name: str, task: Task, folder: Path) -> float | None:
     """What a model says of a trial; `None` where it says nothing, and why lies beside it."""
+    ruling = ask_ruling(client, name, task, folder)
+    (folder / RATIONALE).write_bytes(msgspec.json.format(msgspec.json.encode(ruling), indent=1))
+    return ruling.score
+
+
+def ask_ruling(client: ModelClient, name: str, task: Task, folder: Path) -> Ruling:
+    """Ask a model about a trial, or tell why it said nothing."""
     asked = build_question(client.model.model, task, folder)
     try:
         said = trial.read_mark(client.ask_questions([asked])[asked.key])
     except JudgeError as error:
-        ruling = Ruling(score=None, rationale="", judge=name, version=asked.version, trouble=str(error))
-    else:
-        ruling = Ruling(score=said.score, rationale=said.rationale, judge=name, version=asked.version)
-    (folder / RATIONALE).write_bytes(msgspec.json.format(msgspec.json.encode(ruling), indent=1))
-    return ruling.score
+        return Ruling(score=None, rationale="", judge=name, version=asked.version, trouble=str(error))
+    return Ruling(score=said.score, rationale=said.rationale, judge=name, version=asked.version)
 
 
 def build_question(model: str, task: Task, folder: Path) -> Question:
