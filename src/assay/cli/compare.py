@@ -23,7 +23,7 @@ from assay.cli.options import (
     options,
     read_overrides,
 )
-from assay.cli.output import let_pipe_close, print_json, print_note
+from assay.cli.output import let_pipe_close, print_json
 from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
@@ -91,6 +91,8 @@ def command(request: CompareRequest) -> None:
         )
     config = load_last_config(**read_overrides(request))
     answer = answer_request(request, config)
+    if not answer.report.sessions:
+        raise BadInput(answer.note or "there are no sessions to compare")
     now = pick_report_time(config).astimezone(answer.zone)
     found = compare_request(request, answer.report.sessions, now)
     if request.as_json:
@@ -99,8 +101,6 @@ def command(request: CompareRequest) -> None:
         let_pipe_close()
         console = Console(highlight=False)
         console.print(render_comparison(found, console.width))
-    if answer.note:
-        print_note(answer.note)
 
 
 def compare_request(request: CompareRequest, sessions: Sequence[Session], now: datetime) -> ScoreComparison:

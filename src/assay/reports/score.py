@@ -48,6 +48,7 @@ MOST_ROWS, MOST_SLICES, MOST_IDS, MOST_NAME, LEAST_NAME = 30, 12, 3, 36, 10
 ROOM_FOR_NUMBERS, ROOM_TO_DIFFER, LABELS = 26, 13, 20
 """Of a slice: score, count, ends of the gauge and spaces between; how it differs; what stands behind a sparkline."""
 TITLE, NOTE = "bold", "yellow"
+SEVERAL = "several judges judged these: what differs between slices may be the judge"
 RAW = "raw: not corrected; intervals of chance alone"
 
 
@@ -167,7 +168,8 @@ def render_way(found: Report, by: str, width: int) -> list[RenderableType]:
     """The slices of a report by one thing; by time, with a sparkline and the trend."""
     slices = found.slices.get(by, [])
     rows = render_slices(slices, by, width)
-    told = [Text(describe_tests(slices), "dim"), Text(RAW, "dim")] if rows else []
+    tested = SEVERAL if found.score.is_mixed else describe_tests(slices)
+    told = [Text(tested, "dim"), Text(RAW, "dim")] if rows else []
     if by not in PERIODS or not rows:
         return rows + told
     spark = draw_periods(slices, by, width)

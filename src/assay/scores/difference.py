@@ -5,7 +5,7 @@ from math import erfc, exp, fsum, lgamma, sqrt
 from typing import Literal
 
 from assay.scores.interval import measure_interval
-from assay.scores.prism import Score, identify_judge, score_sessions, select_counted
+from assay.scores.prism import Score, has_other_judge, score_sessions, select_counted
 from assay.types import Row, Session
 
 Direction = Literal["up", "down"]
@@ -48,7 +48,8 @@ def compare_scores(one: Score, other: Score, *, is_one_judge: bool = True) -> Di
 
 def have_one_judge(sessions: Sequence[Session]) -> bool:
     """Whether all that counts was judged by one judge in one version."""
-    return len({identify_judge(one) for one in select_counted(sessions)}) <= 1
+    found = select_counted(sessions)
+    return not any(has_other_judge(one, found[0]) for one in found)
 
 
 def compare_proportions(now: Score, then: Score) -> float | None:
