@@ -164,7 +164,7 @@ def test_no_model_is_sent_a_secret(planted: Planted, judge: str, path: str):
         told = place.run("quality", top / "in", "--judge", judge, "--yes", "--details")
     assert len(service.calls) >= 6
     assert {one["judge"] for one in ran.json["sessions"]} >= {judge}
-    assert {one["judge"] for one in judged.json} >= {judge}
+    assert {one["judge"] for one in judged.json["qualities"]} >= {judge}
     assert {one.job for one in service.calls} == {"topic", "session", "quality"}
     text = sent(service)
     assert not leaks(text, planted.pieces)
@@ -209,7 +209,7 @@ def test_claude_is_given_no_secret(planted: Planted):
     ran = place.run("score", top / "in", "--judge", "claude-cli", "--yes", "--json")
     assert {one["judge"] for one in ran.json["sessions"]} >= {"claude-cli"}
     judged = place.run("quality", top / "in", "--judge", "claude-cli", "--yes", "--json")
-    assert {one["judge"] for one in judged.json} >= {"claude-cli"}
+    assert {one["judge"] for one in judged.json["qualities"]} >= {"claude-cli"}
     given = {path.name: path.read_text("utf-8") for path in notes.iterdir()}
     assert len(given) >= 18
     assert not {name: found for name, text in given.items() if (found := leaks(text, planted.pieces))}

@@ -164,7 +164,8 @@ def test_a_file_holds_the_same(home: Path, tmp_path: Path) -> None:
     page = (tmp_path / "q.md").read_text()
     assert ran.code == 0
     assert page.startswith("# Quality by the profile enhanced\n")
-    assert page.count("\n## ") == len(ids(home))
+    assert page.count("\n## ") == len(ids(home)) + 1
+    assert page.partition("\n## Means\n")[2].count("\n|") == 9
 
 
 # --- for people -----------------------------------------------------------------------------------
@@ -195,7 +196,10 @@ def test_means_groups_and_the_worst_first_are_there_for_the_asking(home: Path) -
     grouped = quality(home, "--by", "agent", "--json").json
     assert (grouped["by"], sorted(one["name"] for one in grouped["groups"])) == ("agent", ["claude-code", "codex"])
     assert sum(one["sessions"] for one in grouped["groups"]) == grouped["summary"]["sessions"] == len(ids(home))
-    assert "by agent" in quality(home, "--by", "agent", COLUMNS="80").out
+    assert "by agent" in quality(home, "--by", "agent", "-o", "means.md", COLUMNS="80").out
+    page = (home / "means.md").read_text("utf-8")
+    assert "## By agent" in page
+    assert re.search(r"^\| goal achievement \| 0\.\d\d \(0\.\d\d–0\.\d\d\) \| 0\.\d\d \| \d+ \|$", page, re.MULTILINE)
     sorted_ones = [one["overall_quality"] for one in found(home, "--sort", "quality")]
     known = [one for one in sorted_ones if one is not None]
     assert known == sorted(known) == sorted_ones[: len(known)]

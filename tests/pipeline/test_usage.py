@@ -87,6 +87,13 @@ def test_cost_is_by_the_list_and_what_has_no_price_is_told(tmp_path: Path) -> No
     ]
 
 
+def test_a_secret_in_the_name_of_a_model_or_a_folder_is_not_told(tmp_path: Path) -> None:
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    folder = f"/srv/{key}"
+    write(tmp_path, "a", build_prompt(0, "weave", "a", cwd=folder), spend(1, "m1", 9, "a", model=key, cwd=folder))
+    assert key not in str(count(tmp_path))
+
+
 def test_time_is_active_time_and_no_model_has_it(tmp_path: Path) -> None:
     write(tmp_path, "a", build_prompt(0, "weave", "a"), spend(60, "m1", 1, "a"), spend(HOUR, "m2", 1, "a"))
     found = count(tmp_path)

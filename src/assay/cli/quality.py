@@ -56,7 +56,7 @@ from assay.pipeline.quality import (
 from assay.reports.format import format_line
 from assay.reports.json import encode_json
 from assay.reports.quality import render_document, render_list, render_quality
-from assay.reports.quality_means import render_groups, render_means
+from assay.reports.quality_means import render_groups, render_means, write_means
 from assay.scores import profiles
 from assay.scores.breakdown import PERIODS, WAYS, name_slice
 from assay.scores.quality_means import build_group, build_groups, sort_qualities
@@ -156,7 +156,7 @@ def command(request: QualityRequest) -> None:
     for target in targets:
         is_json = target.suffix == ".json"
         write_target(
-            encode_json(found) if is_json else render_document(qualities, profile, titles),
+            encode_json(found) if is_json else render_document(qualities, profile, titles) + write_means(found),
             target,
         )
         print_written(target)

@@ -62,7 +62,8 @@ def list_usage(
             pool.start(len(files))
         progress(0, total)
         for size, cells in pool.each(build_tasks(store, files, choice, pick_zone(config)), count_task):
-            found += [replace(one, project=text(names[listed[one.agent, one.streams[0]].project])) for one in cells]
+            project = text(names[listed[cells[0].agent, cells[0].streams[0]].project]) if cells else ""
+            found += [replace(one, project=project, model=text(one.model)) for one in cells]
             done += size
             progress(done, total)
     finally:

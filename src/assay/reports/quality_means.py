@@ -7,9 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.reports.format import UNKNOWN, fit_names, format_count, format_name, shorten_paths
+from assay.reports.markdown import escape_markdown, render_table
 from assay.reports.quality import BAR, SHORT_BAR, WIDE, render_bar
 from assay.reports.summary import name_models
-from assay.types.quality import DimensionMean, QualityGroup
+from assay.types.quality import DimensionMean, Qualities, QualityGroup
 
 MOST_GROUPS = 20
 LEAST_PULL = 0.005
@@ -74,6 +75,28 @@ def render_groups(groups: Sequence[QualityGroup], by: str, width: int) -> list[R
         )
     left = len(groups) - len(shown)
     return [table, *([Text(f"and {left} more; --json has them all", "dim")] if left else [])]
+
+
+def write_means(found: Qualities) -> bytes:
+    """The means as Markdown, and those of the groups that were asked for."""
+    whole = found.summary
+    rows = [
+        [format_name(one.name), format_mean(one), f"{one.pull or 0:.2f}", str(one.scored)] for one in whole.dimensions
+    ]
+    rows.append(["**overall quality**", format_mean(whole), "", str(whole.scored)])
+    parts = ["\n## Means\n", *render_table(["dimension", "mean", "pulls it down by", "sessions"], rows)]
+    if found.by:
+        groups = [
+            [escape_markdown(one.name), format_mean(one), describe_worst(one), str(one.scored)] for one in found.groups
+        ]
+        head = [found.by, "mean quality", "pulled down by", "sessions"]
+        parts += [f"\n## By {found.by}\n", *render_table(head, groups)]
+    return ("\n".join(parts) + "\n").encode("utf-8")
+
+
+def format_mean(one: QualityGroup | DimensionMean) -> str:
+    """A mean and its interval."""
+    return UNKNOWN if one.mean is None else f"{one.mean:.2f} {format_ends(one)}".strip()
 
 
 def name_groups(names: Sequence[str], by: str) -> dict[str, str]:
