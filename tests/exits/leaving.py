@@ -72,6 +72,7 @@ EXITS: dict[str, list[str]] = {
     "eval compare": ["nobody", "nobody --json"],
     "eval gate": ["nobody", "nobody --json"],
     "eval replay": ["nobody", "nobody --json"],
+    "eval aa": ["nobody", "nobody --json"],
     "eval plan": ["--tasks nobody", "--tasks nobody --json"],
     "eval promote": ["nobody", "nobody --json"],
     "eval mine": ["{session} --into {top}/mined", "{session} --into {top}/mined --json"],
