@@ -15,7 +15,7 @@ from assay.pipeline import scan as scanning
 from assay.pipeline.inputs import find_files
 from assay.stores import CutStream, RemoteProject, WrittenRow
 from assay.stores.sql import SqlStore, open_store
-from assay.stores.sql.engine import run_migrations
+from assay.stores.sql.engine import MIGRATIONS, run_migrations
 from assay.stores.sql.schema import TABLES, files
 from assay.stores.sql.selection import match_files_below
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
@@ -94,6 +94,11 @@ def shape(tables: MetaData, path: Path) -> dict[str, object]:
     }  # fmt: skip
     engine.dispose()
     return found
+
+
+def test_every_migration_has_a_number_of_its_own():
+    numbers = [path.name[:4] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")]
+    assert sorted(numbers) == [f"{n + 1:04}" for n in range(len(numbers))]
 
 
 def test_migrations_lead_to_exactly_the_tables_of_a_new_store(tmp_path: Path):
@@ -228,6 +233,7 @@ def test_scores_that_an_earlier_version_wrote_are_known_and_about_nothing(tmp_pa
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         forget_what_scores_are_about(old)
+        old.execute("DROP TABLE set_aside")
         old.execute("INSERT INTO written VALUES ('langfuse.example', 'loom', 'one', 'd-1', '2026-11-09')")
         old.execute("UPDATE alembic_version SET version_num = '0007'")
     here = RemoteProject(host="langfuse.example", project="loom")
