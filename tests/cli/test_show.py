@@ -133,6 +133,9 @@ def test_last_is_the_session_that_ended_last(scored: tuple[Path, list[dict[str, 
     store, listed = scored
     newest = max(listed, key=lambda one: one["ended_at"])
     assert run("show", "last", "--store", store, "--json").json["session"]["id"] == newest["id"]
+    found = run("quality", "last", "--store", store, "--json").json["qualities"]
+    assert [one["session"] for one in found] == [newest["id"]]
+    assert newest["id"][:8] in run("session", "mark", "last", "landed", "--store", store).out
 
 
 def test_an_id_is_that_of_a_stream_where_that_is_said(scored: tuple[Path, list[dict[str, Any]]]):

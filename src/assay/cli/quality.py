@@ -44,6 +44,7 @@ from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.llm.egress import Egress
 from assay.pipeline.inputs import resolve_path
+from assay.pipeline.lookup import LAST
 from assay.pipeline.models import check_available, describe_model, find_outage, needs_model
 from assay.pipeline.quality import (
     Subject,
@@ -72,7 +73,8 @@ FEW = 3
 Which = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SESSION|PATH]…", help="Ids of sessions, transcripts or folders; without any, all sessions."
+        metavar="[SESSION|PATH]…",
+        help="Ids of sessions, or `last`; transcripts or folders; without any, all sessions.",
     ),
 ]
 ProfileName = Annotated[
@@ -188,7 +190,7 @@ def open_subjects(request: QualityRequest, config: Config) -> Iterator[tuple[Sto
         roots = None if ids else transcripts.changes.roots
         sessions = list_subjects(transcripts.store, config, roots, selection, ids)
         for one in ids:
-            if not any(subject.session.id.startswith(one) for subject in sessions):
+            if one != LAST and not any(subject.session.id.startswith(one) for subject in sessions):
                 raise BadInput(f"no session begins with {format_line(one, 60)!r}; `assay sessions` lists them")
         if not sessions:
             raise BadInput("there are no sessions to look at; `assay sessions` lists those that were found")

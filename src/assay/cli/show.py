@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 from msgspec.structs import replace
+from rich.console import Group
+from rich.text import Text
 
 from assay.cli.options import (
     AsJson,
@@ -29,12 +31,12 @@ from assay.cli.options import (
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
 from assay.cli.settings import list_what_ifs, load_last_config, load_last_report
-from assay.cli.terminal import Console, print_paged
+from assay.cli.terminal import Console, open_pager
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
 from assay.pipeline.inputs import resolve_path
-from assay.pipeline.lookup import read_turns
+from assay.pipeline.lookup import LAST, find_last, read_turns
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
@@ -53,7 +55,6 @@ from assay.types import Session, StreamSummary
 
 EXAMPLE = "Example: `assay show last`, or `assay show 3f2a91c0 --full`, with an id from `assay sessions`"
 LISTS = "`assay sessions` and `assay streams` list them"
-LAST = "last"
 MOST = 10
 
 Id = Annotated[
@@ -170,7 +171,7 @@ def find_by_id(showing: Showing, prefix: str, linked: Sequence[LinkedSession]) -
 def find_linked(linked: Sequence[LinkedSession], prefix: str) -> list[LinkedSession]:
     """Sessions whose id, or that of one joined to them, begins so; `last` is the one that ended last."""
     if prefix == LAST:
-        return [max(linked, key=lambda one: max(part.ended_at for part in one.segments))] if linked else []
+        return find_last(linked)
     return [one for one in linked if any(part.id.startswith(prefix) for part in one.segments)]
 
 
@@ -220,11 +221,19 @@ def print_session(showing: Showing, session: Session) -> None:
     console = Console()
     if not showing.in_full:
         again = f"{showing.name} {session.id} --full"
-        console.print(render_screen(session, turns, zone, console.width))
-        console.print(*render_places(places, again), sep="\n", soft_wrap=True)
+        print_screen(console, render_screen(session, turns, zone, console.width), render_places(places, again))
         return
     has_floors = config.outcome.floors == "published"
-    print_paged(console, render_session(session, turns, zone, has_floors=has_floors), *render_places(places))
+    with open_pager(console):
+        console.print(render_session(session, turns, zone, has_floors=has_floors))
+        console.print(*render_places(places), sep="\n", soft_wrap=True)
+
+
+def print_screen(console: Console, screen: Group, places: Sequence[Text]) -> None:
+    """Print what should fit on a screen, and lines to copy, which are never broken."""
+    with open_pager(console, len(console.render_lines(screen)) + len(places) + 1):
+        console.print(screen)
+        console.print(*places, sep="\n", soft_wrap=True)
 
 
 def print_stream(showing: Showing, summary: StreamSummary, sessions: Sequence[Session]) -> None:
@@ -238,8 +247,9 @@ def print_stream(showing: Showing, summary: StreamSummary, sessions: Sequence[Se
     console, zone = Console(), pick_zone(run.config)
     listed = render_section("Sessions in it", [render_sessions(sessions, zone, console.width)] if sessions else [])
     if showing.in_full:
-        print_paged(console, render_stream(summary, whole, zone), *listed)
+        with open_pager(console):
+            console.print(Group(render_stream(summary, whole, zone), *listed))
     else:
-        console.print(render_stream_screen(summary, whole, listed, zone, console.width))
         again = f"{showing.name} --stream {summary.id} --full"
-        console.print(*render_places([build_place(summary)], again), sep="\n", soft_wrap=True)
+        screen = render_stream_screen(summary, whole, listed, zone, console.width)
+        print_screen(console, screen, render_places([build_place(summary)], again))

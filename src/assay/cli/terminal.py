@@ -2,10 +2,12 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import rich.console
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
@@ -26,14 +28,15 @@ class Console(rich.console.Console):
         super().print(*(map(spell_out, objects) if is_ascii else objects), **how)
 
 
-def print_paged(console: Console, *parts: RenderableType) -> None:
-    """Print on a terminal through the person's pager; else as always."""
-    if not console.is_terminal or not os.isatty(0):
-        console.print(Group(*parts))
+@contextmanager
+def open_pager(console: Console, lines: int | None = None) -> Iterator[None]:
+    """What is printed meanwhile goes through the person's pager: on a terminal that so many lines do not fit on."""
+    if not console.is_terminal or not os.isatty(0) or (lines is not None and lines < console.height):
+        yield
         return
     os.environ.setdefault("LESS", PAGER_OPTIONS)
     with console.pager(styles=console.color_system is not None):
-        console.print(Group(*parts))
+        yield
 
 
 def spell_out(part: Any) -> Any:

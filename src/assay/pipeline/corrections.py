@@ -120,7 +120,7 @@ def withdraw_verdict(store: Store, config: Config, session: Session, at: str) ->
 
 def list_marked(store: Store, config: Config) -> list[Session]:
     """All sessions of which a person said how they ended, by when they said it."""
-    found = [one for one in select_sessions(store, config, lambda _: True) if one.marked]
+    found = [one for one in select_sessions(store, config, list) if one.marked]
     return sorted(found, key=lambda one: (one.marked.at if one.marked else "", one.id))
 
 

@@ -24,7 +24,7 @@ from assay.pipeline.cost import measure_question
 from assay.pipeline.egress import list_leaving
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import OFFLINE
-from assay.pipeline.lookup import read_turns
+from assay.pipeline.lookup import LAST, find_last, has_id, read_turns
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, explain_withheld, find_named_tenant
 from assay.pipeline.score import open_run
@@ -71,14 +71,17 @@ def list_subjects(
     """The sessions that are wanted, all or those whose ids begin so, as they were judged last."""
     with open_run(store, config, roots) as run:
         run.judge_streams()
-        linked = [one for one in run.link_all() if choice.takes(one) and has_id(one, ids)]
+        there = [one for one in run.link_all() if choice.takes(one)]
+        linked = select_linked(there, ids) if ids else there
         told = [privacy.redact_session(one, run.terms.privacy) for one in run.build_sessions(linked)]
         found = run.name_projects(told, linked)
     return [Subject(session=one, read=partial(read_turns, store, config, one), is_named=bool(ids)) for one in found]
 
 
-def has_id(linked: LinkedSession, ids: Sequence[str]) -> bool:
-    return not ids or any(linked.segments[0].id.startswith(one) for one in ids)
+def select_linked(there: Sequence[LinkedSession], ids: Sequence[str]) -> list[LinkedSession]:
+    """Those of the sessions whose ids begin so; `last` is the one that ended last."""
+    last = find_last(there) if LAST in ids else []
+    return [one for one in there if one in last or any(has_id(one, prefix) for prefix in ids)]
 
 
 def list_questions(
