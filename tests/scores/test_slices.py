@@ -76,6 +76,13 @@ def test_a_slice_is_marked_where_it_differs_from_the_rest_beyond_chance() -> Non
     assert all(one.p_corrected and one.p_value and one.p_corrected >= one.p_value for one in told.values())
 
 
+def test_two_slices_are_one_test() -> None:
+    found = [*make_group(9, 10, project="a"), *make_group(3, 10, project="b"), session_of(judge_status="no_goal")]
+    told = [one for one in build_slices(found, "project") if one.score.counted]
+    assert [one.direction for one in told] == ["up", "down"]
+    assert all(one.p_corrected == one.p_value for one in told)
+
+
 def test_many_slices_make_a_chance_find_dearer() -> None:
     odd = make_group(2, 6, project="odd")
     few = {one.name: one for one in build_slices([*odd, *make_group(26, 30, project="a")], "project")}

@@ -409,6 +409,8 @@ def describe_tests(found: Sequence[Slice]) -> str:
     shown = sum(one.direction is not None for one in found)
     if not tests:
         return "too few sessions to test a slice against the rest"
+    if sum(one.score.counted > 0 for one in found) == 2:
+        return "the two against each other: " + ("they differ (↑ above, ↓ below)" if shown else "no difference shown")
     told = "no difference shown" if not shown else f"{shown} shown to differ (↑ above, ↓ below)"
     return f"each against the rest, corrected for {format_count(tests, 'test')}: {told}"
 

@@ -137,7 +137,8 @@ def compare_with_rest(found: Sequence[Slice], *, is_one_judge: bool) -> list[Sli
         if are_enough(one.score, rests[one.name])
         and (p_value := compare_proportions(one.score, rests[one.name])) is not None
     }
-    corrected = correct_p_values(p_values)
+    is_one_test = sum(one.score.counted > 0 for one in found) == 2  # two slices are each other's rest
+    corrected = p_values if is_one_test else correct_p_values(p_values)
     return [
         replace(
             one,
