@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.config import Config, Model, Redaction, Tenant
-from assay.judges.criteria import load_criteria
+from assay.judges.criteria import format_chance, load_criteria
 from assay.judges.offline import quality as offline
 from assay.llm import Question
 from assay.pipeline import quality as judging
@@ -498,3 +498,29 @@ def test_what_is_counted_is_redacted_as_the_settings_say(store: Store) -> None:
         told(store, settings(service.url, redaction=Redaction(email=True)), [subject(turns)])
         assert "/v1/messages/count_tokens" in [one.path for one in service.requests]
         assert not [one.path for one in service.requests if "ada@blue" in str(one.body)]
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        (
+            {"judge_status": "unclear", "goal_complete": None, "confidence": 0.571},
+            "a chance of 0.57 that it was completed",
+        ),
+        ({"judge_status": "unclear", "goal_complete": None, "confidence": 0.9999}, "a chance of 0.99 that it was"),
+        ({"judge_status": "in_progress", "goal_complete": None, "confidence": None}, "too little of it: outcome"),
+        ({"judge_status": "ungraded", "goal_complete": None, "confidence": None}, "too little of it: outcome"),
+    ],
+)
+def test_where_the_session_s_judge_claims_nothing_the_goal_is_ungraded(known: dict[str, Any], told: str):
+    [found] = judge_quality([subject(**known)], PROFILE, Config(), ModelAccess())
+    goal = found.dimensions["goal_achievement"]
+    assert goal.score is None
+    assert told in (goal.ungraded or "")
+
+
+@pytest.mark.parametrize("chance", [0.7, 0.9999])
+def test_the_chance_is_the_session_s_own_as_every_command_tells_it(chance: float):
+    one = subject(evidence="silent", confidence=chance)
+    [found] = judge_quality([one], PROFILE, Config(), ModelAccess())
+    assert f"(chance of completion {format_chance(chance)})" in found.dimensions["goal_achievement"].rationale

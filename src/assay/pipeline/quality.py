@@ -13,6 +13,7 @@ from assay.errors import JudgeError
 from assay.facts.failures import fact as failures_of
 from assay.facts.signals import fact as signals_of
 from assay.facts.tokens import fact as tokens_of
+from assay.judges.criteria import format_chance
 from assay.judges.model import quality as asked
 from assay.judges.offline import outcome as offline_outcome
 from assay.judges.offline import quality as offline
@@ -142,10 +143,21 @@ def judge_offline(subject: Subject, profile: Profile, config: Config, why: str =
     turns = subject.read()
     rubric, outcome = judge_goal(turns)
     outcome = recall_outcome(subject.session, outcome)
-    dimensions = offline.judge_quality(turns, profile, rubric, outcome)
+    dimensions = explain_unclear(subject.session, profile, offline.judge_quality(turns, profile, rubric, outcome))
     judge = QualityJudge(name=OFFLINE, versions={"quality": offline.hash_version()})
     found = score_quality(subject.session.id, profile, [ChunkJudgement(dimensions=dimensions, own_tokens=1)], judge)
     return replace(found, fallback=why or None)
+
+
+def explain_unclear(session: Session, profile: Profile, found: dict[str, Dimension]) -> dict[str, Dimension]:
+    """Dimensions of which only the outcome tells, ungraded with the chance that leaves it unclear."""
+    if session.judge_status != "unclear" or session.confidence is None or session.marked:
+        return found
+    why = f"the goal is unclear: a chance of {format_chance(session.confidence)} that it was completed"
+    silent = {one.name for one in profile.dimensions if tuple(one.signals) == ("outcome",)}
+    return {
+        name: replace(one, ungraded=why) if one.score is None and name in silent else one for name, one in found.items()
+    }
 
 
 def judge_goal(turns: Sequence[Turn]) -> tuple[RubricJudgement | None, OutcomeJudgement | None]:
