@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -150,7 +150,7 @@ def test_every_reason_has_a_sentence_but_those_that_no_agent_is_to_blame_for() -
     assert all(one.endswith(".") and len(one.split()) <= 25 for one in sentences)
 
 
-@QUICK
+@settings(QUICK, max_examples=15)
 @given(SESSIONS, st.floats(0, 1), st.data())
 def test_any_sessions_can_be_advised_about_whatever_their_order(
     some: list[Session], score: float, data: st.DataObject

@@ -4,7 +4,7 @@ from datetime import UTC
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from rich.console import Console
 
 from assay.reports.comparison import render_comparison
@@ -73,7 +73,7 @@ def test_more_sessions_show_smaller_differences(n: int, points: float) -> None:
     assert found.detectable == pytest.approx(points, abs=0.1)
 
 
-@QUICK
+@settings(QUICK, max_examples=15)
 @given(SESSIONS, SESSIONS)
 def test_any_two_groups_can_be_compared_and_shown(some: list[Session], others: list[Session]) -> None:
     found, turned = compare(some, [*others, *some[:1]]), compare([*others, *some[:1]], some)

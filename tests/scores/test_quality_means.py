@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console, Group
 
@@ -93,7 +93,7 @@ def test_the_worst_come_first_and_the_ungraded_last(some: list[Quality], by: str
     assert sorted(map(id, found)) == sorted(map(id, some))
 
 
-@QUICK
+@settings(QUICK, max_examples=15)
 @given(QUALITIES, st.sampled_from(["project", "model", "month"]))
 def test_every_session_is_in_one_group_and_any_group_can_be_shown(some: list[Quality], by: str) -> None:
     groups = build_groups(some, PROFILE, lambda session: session[0], is_time=by == "month")
