@@ -1,8 +1,10 @@
 """What is drawn: words on a terminal without signs, and a pager for what is long."""
 
+import ast
 import os
 import pty
 import subprocess
+import unicodedata
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from rich.text import Text
 from assay import cli
 from assay.cli.symbols import SYMBOLS, is_plain, prepare_stream, spell_symbols
 from assay.cli.terminal import Console
+from assay.reports.format import HIDDEN
 from assay.testing.claude_code import build_conversation, write_lines
 from tests.cli.test_main import on_terminal
 from tests.conftest import command, environment, run
@@ -114,3 +117,22 @@ def test_every_command_draws_on_the_terminal_that_knows_words():
     drawn = Path(cli.__file__).parent.glob("*.py")
     users = {file.name for file in drawn if "from rich.console import Console" in file.read_text("utf-8")}
     assert users == {"progress.py"}  # whose bars know what a terminal can draw
+
+
+def list_drawn(tree: ast.AST) -> set[str]:
+    """Characters in texts of a file, what explains its code apart."""
+    explained = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in explained)
+    return {char for node in texts if isinstance(node.value, str) for char in node.value}
+
+
+def test_every_sign_that_a_report_draws_has_a_word():
+    rooms = ("cli", "reports", "scores", "pipeline", "evals", "langfuse")
+    files = [file for room in rooms for file in (Path(cli.__file__).parents[1] / room).rglob("*.py")]
+    written = ("spreadsheet.py", "evaluation_files.py")  # to files, which hold anything
+    seen = [file for file in files if file.name not in written]
+    drawn = {char: file.name for file in seen for char in list_drawn(ast.parse(file.read_text("utf-8")))}
+    unspelled = {char: name for char, name in drawn.items() if not char.isascii() and char not in SYMBOLS}
+    assert {
+        char: name for char, name in unspelled.items() if unicodedata.category(char) not in HIDDEN | {"Mn", "Cn"}
+    } == {}
