@@ -101,6 +101,14 @@ def test_what_cannot_be_used_is_told(top: Path, choice: dict[str, str], why: str
         assay.score(**{"paths": top / "in", **choice})
 
 
+def test_a_judge_that_can_not_be_asked_is_told_unless_another_may_stand_in(top: Path):
+    with pytest.raises(BadInput, match="ANTHROPIC_API_KEY"):
+        assay.score(top / "in", judge="anthropic", may_ask=True)
+    report = assay.score(top / "in", judge="anthropic", fallback="offline", may_ask=True)
+    assert {one.judge for one in report.sessions} == {"offline"}
+    assert "ANTHROPIC_API_KEY" in str(report.judge.fallback)
+
+
 def test_no_transcripts_anywhere_is_told(top: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(top / "nobody"))
     with pytest.raises(BadInput, match="no transcripts found"):

@@ -1,6 +1,7 @@
 """Every `--json` is one object with a kind and a version, and fits the JSON Schema that is published of its kind."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -58,6 +59,13 @@ def test_what_is_published_is_what_the_code_says():
 def test_no_two_documents_have_the_same_kind():
     kinds = Counter(map(read_kind, list_documents()))
     assert [kind for kind, n in kinds.items() if n > 1] == []
+
+
+def test_nothing_but_a_document_is_printed_as_json():
+    """`print_json` takes a `Document`, the type checker sees to it; so nobody else may write JSON to stdout."""
+    sources = {path.name: path.read_text("utf-8") for path in (ROOT / "src/assay/cli").glob("*.py")}
+    assert [name for name, text in sources.items() if "stdout.buffer" in text] == ["output.py"]
+    assert not [name for name, text in sources.items() if re.search(r"(stdout\.write|print)\(encode_json", text)]
 
 
 @each_row("document", list_documents(), ids=read_kind)

@@ -33,6 +33,7 @@ def score(  # noqa: PLR0913  a choice each, all by name
     store: AnyPath | None = None,
     jobs: int = 0,
     judge: str | None = None,
+    fallback: str | None = None,
     timezone: str | None = None,
     repos: AnyPath | Sequence[AnyPath] | None = None,
     as_of: str | None = None,
@@ -49,20 +50,18 @@ def score(  # noqa: PLR0913  a choice each, all by name
     `assay.toml`, which holds where they are not given. `repos` are git repositories in which to look for what became of
     sessions' lines; without any, those in which sessions were run. `as_of` is a day or a time: the report as of then.
     A judge that asks a model (`anthropic`, `claude-cli`, `openai`) asks only with `may_ask=True`, `model` where it is
-    given, and for at most `max_cost` US dollars; what was answered before is not asked again.
+    given, and for at most `max_cost` US dollars; what was answered before is not asked again. `fallback="offline"` has
+    the offline judge stand in for one that can't be asked.
 
-    Raises `assay.errors.BadInput` where there is nothing to read or something that was given can't be used.
+    Raises `assay.errors.BadInput` where there is nothing to read, nobody to judge, or something that can't be used.
     """
     config = load(
-        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, timezone=timezone, as_of=as_of,
-        rework_repos=None if repos is None else [*map(str, to_paths(repos))], model_name=model, model_max_cost=max_cost,
+        os.environ, Path.cwd(), store=store and os.fspath(store), judge=judge, fallback=fallback, timezone=timezone,
+        as_of=as_of, rework_repos=to_names(repos), model_name=model, model_max_cost=max_cost,
     )  # fmt: skip
     check_judge(config.judge)
-    choice = Selection(
-        since=inputs.parse_time(since, "since", pick_zone(config)),
-        until=inputs.parse_time(until, "until", pick_zone(config)),
-        project=inputs.parse_project(project),
-    )
+    begin, end = (inputs.parse_time(one, name, pick_zone(config)) for one, name in ((since, "since"), (until, "until")))
+    choice = Selection(since=begin, until=end, project=inputs.parse_project(project))
     return score_paths(to_paths(paths), config, choice, jobs, may_ask)
 
 
@@ -87,6 +86,11 @@ def refuse_asking(client: ModelClient, questions: Iterable[Question]) -> None:
             f"this would ask {found.model} at {found.where} {found.questions} questions, about {found.input} tokens; "
             "give may_ask=True to go on"
         )
+
+
+def to_names(paths: AnyPath | Sequence[AnyPath] | None) -> list[str] | None:
+    """Paths as a setting names them; `None` where none were given."""
+    return None if paths is None else [*map(str, to_paths(paths))]
 
 
 def to_paths(paths: AnyPath | Sequence[AnyPath] | None) -> list[Path]:
