@@ -282,24 +282,38 @@ def test_chunks_are_weighed_by_their_own_tokens_and_the_goal_is_the_final_ones(s
     assert all(one.quote.startswith(f"weave row {one.turn} of the scarf") for one in cited)
 
 
-def test_a_chunk_whose_answer_cannot_be_used_leaves_the_session_ungraded_and_says_which(store: Store) -> None:
-    def said(job: str, text: str) -> Any:
-        return EarlyStop("refusal") if "this is part 2 of" in text else answering()(job, text)
-
+@pytest.mark.parametrize("is_final", [False, True])
+def test_a_chunk_whose_answer_cannot_be_used_is_left_out_and_said(store: Store, is_final: bool) -> None:
     turns = rows(40, 5_000)
     chunks = len(build_pieces(turns, TERMS))
+    lost = chunks if is_final else 2
+
+    def said(job: str, text: str) -> Any:
+        return EarlyStop("refusal") if f"this is part {lost} of" in text else answering()(job, text)
+
     with ModelServer(said) as service:
         service.tokens = lambda _: ErrorStatus(404)
-        broken, whole = told(store, settings(service.url), [subject(turns), subject()])
+        large = subject(turns)
+        broken, whole = told(store, settings(service.url), [large, subject()])
         asked_before = len(service.calls)
-        again = told(store, settings(service.url), [subject(turns)])
+        again = told(store, settings(service.url), [large])
         assert len(service.calls) == asked_before
-    assert broken.overall_quality is None
-    assert {one.ungraded for one in broken.dimensions.values()} == {
-        f"chunk 2 of {chunks}: the model declined to answer"
-    }
+    number, goal = broken.dimensions["tool_efficiency"], broken.dimensions["goal_achievement"]
+    assert [score is None for score in number.chunk_scores] == [n == lost for n in range(1, chunks + 1)]
+    assert (number.score is None, 0 < (number.coverage or 0) < 1) == (False, True)
+    assert f"Mean of {chunks - 1} of {chunks} chunks" in number.rationale
+    why = f"the final chunk, which decides, can't be used: chunk {lost} of {chunks}: the model declined to answer"
+    assert goal.ungraded == (why if is_final else "")
     assert (broken.judge, broken.chunks, whole.overall_quality is None) == ("anthropic", chunks, False)
     assert again[0].dimensions == broken.dimensions
+
+
+def test_a_question_names_the_session_its_length_and_what_came_before() -> None:
+    turns = rows(40, 5_000)
+    first, second, *_ = (one.question.task for one in build_pieces(turns, replace(TERMS, session="5e55")))
+    assert "Session 5e55: 40 turns" in first
+    assert "Before this part" not in first
+    assert re.search(r"Before this part: \d+ turns, \d+ calls \(0 failed\)", second)
 
 
 def test_a_reply_that_never_fits_leaves_its_session_ungraded(store: Store) -> None:

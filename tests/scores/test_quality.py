@@ -50,7 +50,6 @@ def test_numbers_are_averaged_by_own_tokens(chunks: list[tuple[float | None, int
     [
         ("enhanced", "goal_achievement", [0, 1, 2], 2),
         ("enhanced", "goal_achievement", [3, 3, 0], 0),
-        ("enhanced", "error_handling", [3, 1, None], 1),  # the last that was scored
         ("classic", "error_recovery", [2, 2, 0], 0),
         ("revised", "task_completion", [2, 2, 0], 2),
         ("revised", "task_completion", [0, 2, 1], 1),  # all equally often: the latest
@@ -67,6 +66,21 @@ def test_categories_come_from_the_final_chunk_or_from_most(
     scale = load_profile(profile).scale(name)
     assert scale
     assert found.label == scale.categories[expected].label
+
+
+def test_what_only_the_final_chunk_can_tell_is_ungraded_where_that_says_nothing() -> None:
+    found = of_chunks(CATEGORY, (3, 10), (2, 30), (None, 60))
+    assert (found.score, found.label) == (None, None)
+    assert found.ungraded.startswith("the final chunk, which decides, can't be used")
+    assert found.chunk_scores == [3, 2, None]
+
+
+def test_what_each_chunk_says_and_how_much_of_the_session_that_is_are_told() -> None:
+    found = of_chunks(NUMBER, (0.5, 30), (None, 60), (0.9, 10))
+    assert (found.chunk_scores, found.coverage) == ([0.5, None, 0.9], pytest.approx(0.4))
+    assert found.score == pytest.approx(0.6)
+    whole = of_chunks(NUMBER, (0.5, 30))
+    assert (whole.chunk_scores, whole.coverage) == ([], None)
 
 
 def test_a_dimension_may_ask_for_another_way_than_its_profile() -> None:

@@ -131,7 +131,8 @@ def build_quality_scores(
 def build_evidence(one: Dimension, clean: Callable[[str], CleanText], locate: Locate) -> dict[str, Any]:
     """The turns a dimension's score rests on, with words that stand there, and where that is in Langfuse."""
     cited = [{"turn": it.turn, "quote": clean(it.quote), **locate(it.turn, it.quote)} for it in one.evidence]
-    return {"label": one.label, "evidence": cited}
+    told: dict[str, Any] = {"label": one.label, "evidence": cited}
+    return told | ({"chunk_scores": one.chunk_scores, "coverage": one.coverage} if one.chunk_scores else {})
 
 
 def build_overall(

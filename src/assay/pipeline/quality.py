@@ -12,6 +12,7 @@ from assay.config import Config
 from assay.errors import JudgeError
 from assay.facts.failures import fact as failures_of
 from assay.facts.signals import fact as signals_of
+from assay.facts.time import fact as time_of
 from assay.facts.tokens import fact as tokens_of
 from assay.judges.criteria import format_chance
 from assay.judges.model import quality as asked
@@ -33,6 +34,7 @@ from assay.pipeline.scoring_run import Selection
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering
+from assay.sessions.calls import CHECKS
 from assay.sessions.chunks import TARGET, WHOLE, Chunk, cut_chunks, find_task, shorten_turn
 from assay.sessions.links import LinkedSession
 from assay.sessions.redaction import Redactor
@@ -184,6 +186,10 @@ def recall_outcome(session: Session, outcome: OutcomeJudgement | None) -> Outcom
     return replace(found, **told, ungraded="")
 
 
+def build_ungraded(why: str) -> Dimension:
+    return Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
+
+
 NOBODY = QualityJudge(name="nobody", versions={})
 
 
@@ -191,7 +197,7 @@ def leave_ungraded(
     subject: Subject, profile: Profile, why: str, judge: QualityJudge = NOBODY, chunks: int = 1
 ) -> Quality:
     """Every dimension ungraded, and why."""
-    none = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
+    none = build_ungraded(why)
     said = ChunkJudgement(dimensions={one.name: none for one in profile.dimensions}, own_tokens=1)
     return score_quality(subject.session.id, profile, [said] * chunks, judge)
 
@@ -215,6 +221,7 @@ class PieceTerms(Struct, frozen=True, kw_only=True):
     profile: Profile
     model: str
     redactor: Redactor
+    session: str = ""
     intent: Intent | None = None
     ratio: float = 1.0
     """How many tokens the service counts for one of ours."""
@@ -237,6 +244,7 @@ def build_pieces_for(
         profile=profile,
         model=client.model.model,
         redactor=Redactor(build_rules(config, pick_report_time(config)).options),
+        session=subject.session.id,
         intent=subject.session.intent,
     )
     return build_pieces(turns, replace(terms, ratio=measure_ratio(turns, terms, client, may_count=may_count)))
@@ -281,13 +289,37 @@ def build_piece(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: P
     asks = asked.ProfileQuestion(
         criteria=profiles.render_criteria(profile),
         schema=profiles.build_reply_schema(profile),
-        part=asked.describe_part(*at, is_told=is_told),
+        part=describe_place(turns, one, at, terms, is_told=is_told),
         goal=asked.describe_goal(terms.intent),
     )
     room = terms.ours(WHOLE if at[1] == 1 else TARGET)
     material = terms.redactor.text(rendering.render_session(shown, None, room))
     found = asked.build_question(terms.model, asks, material, format_signals(shown))
     return QualityPiece(question=found, turns=shown, places=places, own_tokens=one.own_tokens)
+
+
+def describe_place(turns: Sequence[Turn], one: Chunk, at: tuple[int, int], terms: PieceTerms, *, is_told: bool) -> str:
+    """Which session it is, how long it took, which part is shown, and what came before: no word of a transcript."""
+    spent = time_of(turns).active_s
+    lasted = f", {round(spent / 60):,} minutes of work" if spent else ""
+    named = f"Session {terms.session}: " if terms.session else "The session: "
+    whole = f"{named}{len(turns)} turns, {sum(len(turn.calls) for turn in turns)} calls{lasted}."
+    before = f"\nBefore this part: {summarize_turns(turns[: one.first])}." if one.first and at[1] > 1 else ""
+    return f"{whole} {asked.describe_part(*at, is_told=is_told)}{before}"
+
+
+def summarize_turns(turns: Sequence[Turn]) -> str:
+    """What happened in some turns, in numbers."""
+    calls = [call for turn in turns for call in turn.calls]
+    edited = {edit.path for call in calls for edit in call.edits}
+    failed = sum(call.status == "error" for call in calls)
+    last = {run.purpose: run.outcome for call in calls for run in call.runs if run.purpose in CHECKS and run.outcome}
+    checks = ", ".join(f"{purpose} {outcome}" for purpose, outcome in sorted(last.items())) or "none"
+    commits = sum(len(call.commits) for call in calls)
+    return (
+        f"{len(turns)} turns, {len(calls)} calls ({failed} failed), {len(edited)} files changed, {commits} commits; "
+        f"how each check last ended: {checks}"
+    )
 
 
 def find_first_request(turns: Sequence[Turn]) -> int | None:
@@ -389,7 +421,8 @@ def judge_pieces(
 ) -> Quality:
     """What a model says of a session's chunks; where an answer is missing, the offline judge has to do.
 
-    A chunk whose answer can't be used leaves the whole session ungraded: what became of a task may stand in that one.
+    A chunk whose answer can't be used says nothing: the others' mean tells how much of the session it rests on, and
+    what only the final chunk can tell is ungraded where that is the one.
     """
     answers, client = said
     unasked = [answers[one.question.key] for one in made if answers[one.question.key].trouble in UNASKED]
@@ -402,6 +435,6 @@ def judge_pieces(
             dimensions = asked.read_dimensions(answers[one.question.key], profile, one.turns, one.places)
         except JudgeError as error:
             why = f"chunk {n} of {len(made)}: {error}" if len(made) > 1 else str(error)
-            return leave_ungraded(subject, profile, why, judge, len(made))
+            dimensions = dict.fromkeys((scale.name for scale in profile.dimensions), build_ungraded(why))
         chunks.append(ChunkJudgement(dimensions=dimensions, own_tokens=one.own_tokens))
     return score_quality(subject.session.id, profile, chunks, judge)

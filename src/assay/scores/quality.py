@@ -53,15 +53,30 @@ def merge_chunks(profile: Profile, scale: Scale, chunks: Sequence[ChunkJudgement
     """One dimension over all chunks; those that left it ungraded don't count."""
     said = [(n, shift_citations(one, scale.name), one.own_tokens) for n, one in enumerate(chunks)]
     graded = [(n, found, tokens) for n, found, tokens in said if found and found.score is not None]
-    if not graded:
-        why = next((found.ungraded for _, found, _ in reversed(said) if found and found.ungraded), NEVER_ASKED)
-        return Dimension(score=None, label=None, evidence=[], rationale="", ungraded=why)
-    if len(chunks) == 1:
+    if len(chunks) == 1 and graded:
         only = graded[0][1]
         return replace(only, label=scale.label(only.score or 0.0))
-    if pick_rule(profile, scale) == "mean":
-        return average_chunks(scale, graded, len(chunks))
-    return pick_chunk(scale, graded, len(chunks), pick_rule(profile, scale))
+    rule = pick_rule(profile, scale)
+    is_open = rule == "last" and (not graded or graded[-1][0] != len(chunks) - 1)
+    if not graded or is_open:
+        why = next((found.ungraded for _, found, _ in reversed(said) if found and found.ungraded), NEVER_ASKED)
+        told = f"the final chunk, which decides, can't be used: {why}" if is_open and graded else why
+        found = Dimension(score=None, label=None, evidence=[], rationale="", ungraded=told)
+    else:
+        average = rule == "mean"
+        found = average_chunks(scale, graded, len(chunks)) if average else pick_chunk(scale, graded, len(chunks), rule)
+    if len(chunks) == 1:
+        return found
+    scores = [found.score if found else None for _, found, _ in said]
+    return replace(
+        found, chunk_scores=scores, coverage=measure_coverage(graded, chunks) if found.score is not None else 0.0
+    )
+
+
+def measure_coverage(graded: Sequence["GradedChunk"], chunks: Sequence[ChunkJudgement]) -> float:
+    """The share of a session's tokens that stand in chunks which were graded."""
+    whole = sum(one.own_tokens for one in chunks)
+    return sum(tokens for _, _, tokens in graded) / whole if whole else len(graded) / len(chunks)
 
 
 def pick_rule(profile: Profile, scale: Scale) -> ChunkRule:
@@ -98,8 +113,8 @@ def average_chunks(scale: Scale, graded: Sequence[GradedChunk], chunks: int) -> 
 
 def pick_chunk(scale: Scale, graded: Sequence[GradedChunk], chunks: int, way: ChunkRule) -> Dimension:
     """What the final chunk says, or what most say; of equally many, the later."""
-    n, found, _ = graded[-1]
-    told = f"Of the final of {chunks} chunks." if n == chunks - 1 else f"Of chunk {n + 1} of {chunks}, the last scored."
+    _, found, _ = graded[-1]
+    told = f"Of the final of {chunks} chunks."
     evidence = found.evidence
     if way == "majority":
         votes = Counter(one.score for _, one, _ in graded)

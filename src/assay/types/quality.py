@@ -86,6 +86,10 @@ class Dimension(Row, frozen=True):
     evidence: list[Citation]
     rationale: str
     ungraded: str = ""
+    chunk_scores: list[float | None] = []
+    """Of a session in several chunks, what each says, in order; null where it says nothing."""
+    coverage: float | None = None
+    """Of a session in several chunks, the share of its tokens that the score rests on."""
 
 
 class Quality(Row, frozen=True):

@@ -18,7 +18,7 @@ from assay.types import CleanText, Intent, Turn
 from assay.types.quality import Dimension, Profile, Scale
 
 JOB = "quality"
-CONTRACT = 1
+CONTRACT = 2
 """Raised when replies are read in another way."""
 WHOLE = "The record holds the whole session."
 PART = "The session is long: this is part {n} of {of}.{told} Do not hold against a part what others may hold."
