@@ -13,7 +13,7 @@ from msgspec import Struct
 from assay.sessions.calls import CHECKS, find_telling_line, list_made_edits
 from assay.types import Call, Fact, Run, Turn
 
-VERSION = 1
+VERSION = 2
 
 QUOTE = 160
 MOST_TURNS = 12
@@ -31,6 +31,17 @@ APART = frozenset({"read", "search", "web", "agent"})
 NOT_READ = re.compile(r"has not been read|must (?:first )?(?:be )?read|read it (?:first|before)", re.IGNORECASE)
 NAMES = re.compile(r"[\w.-]+")
 """What may be the name of a file in a command."""
+RANGE = re.compile(r"\bsed\s+-n\s+['\"]?\d+,\d+p|\b(?:head|tail)\s+(?:-n\s*)?-?\d+|-(?:TotalCount|First|Tail)\s+\d+")
+SKILL = re.compile(r"\bSKILL\.md\b|/skills/[\w-]+")
+RULES = re.compile(
+    r"\b(?:CLAUDE|AGENTS|CONTRIBUTING|RELEASE|DEVELOPMENT|STYLE)(?:\.[\w-]+)*\.md\b|\.cursorrules|\.cursor/rules"
+)
+"""Files in which projects write how work is done."""
+SKIPPED = re.compile(r"\bgit\b[^\n;|&]*\s--no-verify\b|\bHUSKY=0\b|\bSKIP=\S+\s+git\b")
+TURNED_AWAY = re.compile(r"protected branch|remote rejected|hook declined|pre-(?:commit|push) hook.*(?:failed|exited)")
+LINK = re.compile(r"\[[^\]\n]{1,120}\]\([^)\s]{0,200}[\w-]\.[A-Za-z]\w{0,7}(?::\d+|#L\d+)?[^)\s]{0,20}\)")
+BARE = re.compile(r"(?<![\w(/.])[\w.-]{1,60}(?:/[\w.-]{1,60}){1,12}\.[A-Za-z]\w{0,7}(?![\w(])(?::\d+)?")
+EMOJI = re.compile("[\U0001f300-\U0001faff\u2705\u274c\u26a0\u2728\u2b50\u2757\u2753\u2611]")
 DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$|(?:^|/)(?:LICENSE|CHANGELOG|README)[^/]*$", re.IGNORECASE)
 
 
@@ -97,6 +108,11 @@ def find_signals(turns: Sequence[Turn]) -> dict[str, SignalSigns]:
         "delegation": select_kinds(placed, ("agent",)),
         "recovered": find_recovered(placed),
         "verified": find_verified(placed),
+        "targeted_reads": find_targeted_reads(placed),
+        "skills": find_skills(placed),
+        "workflow": find_workflow(placed),
+        "file_links": find_file_links(turns),
+        "emoji": find_emoji(turns),
     }
 
 
@@ -142,6 +158,16 @@ def find_rereads(turns: Sequence[Turn]) -> SignalSigns:
                 mine.add(call.target)
             last = call.target if call.kind == "read" else ""
     return build_signs(again, reads)
+
+
+def find_targeted_reads(placed: Sequence[Placed]) -> SignalSigns:
+    """Reads of some lines of a file, by offset and limit or a range in a command, among all reads."""
+    reads = [one for one in placed if is_read(one[1])]
+    return build_signs([one for one in reads if one[1].is_partial or RANGE.search(one[1].command)], reads)
+
+
+def is_read(call: Call) -> bool:
+    return call.status == "ok" and (call.kind == "read" or (call.kind == "shell" and pick_file_job(call) == "read"))
 
 
 def list_written(call: Call) -> Iterator[str]:
@@ -251,6 +277,63 @@ def select_kinds(placed: Sequence[Placed], kinds: Sequence[str]) -> SignalSigns:
     mine = [one for one in placed if not one[1].by]
     found = [one for one in mine if one[1].kind in kinds and one[1].status in ("ok", "open")]
     return build_signs(found, mine)
+
+
+# --- rules and words --------------------------------------------------------------------------
+
+
+def find_skills(placed: Sequence[Placed]) -> SignalSigns:
+    """Skills that were loaded: by the tool that is there for it, or by reading their file where there is none."""
+    loaded = [one for one in placed if one[1].kind == "skill" and one[1].status == "ok"]
+    by_hand = [one for one in placed if is_read(one[1]) and SKILL.search(one[1].command or one[1].target)]
+    has_tool = any(call.kind == "skill" for _, call in placed)
+    return build_signs(loaded if has_tool else by_hand, [*loaded, *by_hand])
+
+
+def find_workflow(placed: Sequence[Placed]) -> SignalSigns:
+    """Commits, pushes and pull requests that kept to the project's rules, and looks at where these are written.
+
+    Kept to is what skipped no hook and was turned away by none.
+    """
+    there = [one for one in placed if is_handed_in(one[1]) or is_rule_read(one[1])]
+    broken = [(n, call) for n, call in there if SKIPPED.search(call.command) or TURNED_AWAY.search(call.output)]
+    found = build_signs([one for one in there if one not in broken], there)
+    return SignalSigns(found.signs, found.of, build_sign(broken[0]) if broken else found.first)
+
+
+def is_handed_in(call: Call) -> bool:
+    return call.status in ("ok", "error") and any(run.purpose in ("commit", "push", "pr") for run in call.runs)
+
+
+def is_rule_read(call: Call) -> bool:
+    return is_read(call) and bool(RULES.search(call.command or call.target))
+
+
+def find_file_links(turns: Sequence[Turn]) -> SignalSigns:
+    """Files that the agent's last words of a turn name so that one click opens them, among all that they name."""
+    linked: list[Sign] = []
+    named: list[Sign] = []
+    for number, turn in enumerate(turns, 1):
+        text = turn.replies[-1].text if turn.replies else ""
+        links = [Sign(number, match[0][:QUOTE]) for match in LINK.finditer(text)]
+        bare = [Sign(number, match[0][:QUOTE]) for match in BARE.finditer(LINK.sub("", text))]
+        linked += links
+        named += [*links, *bare]
+    return SignalSigns(linked, len(named), named[0] if named else None)
+
+
+def find_emoji(turns: Sequence[Turn]) -> SignalSigns:
+    """Words of the agent with a pictogram in them, where the person neither used nor asked for any."""
+    prompts = " ".join(turn.prompt.text for turn in turns if turn.prompt)
+    replies = [(number, reply.text) for number, turn in enumerate(turns, 1) for reply in turn.replies]
+    lines = [(number, line.strip()) for number, text in replies for line in text.splitlines() if EMOJI.search(line)]
+    is_wanted = EMOJI.search(prompts) or "emoji" in prompts.lower()
+    signs = {number: Sign(number, line[:QUOTE]) for number, line in reversed(lines)}
+    said = sorted({number for number, _ in replies})
+    first = next(
+        (Sign(number, text.strip().splitlines()[0][:QUOTE].strip()) for number, text in replies if text.strip()), None
+    )
+    return SignalSigns([] if is_wanted else [signs[n] for n in sorted(signs)], len(said), first)
 
 
 # --- errors -----------------------------------------------------------------------------------

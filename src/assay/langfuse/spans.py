@@ -184,6 +184,7 @@ def describe_call(call: Call) -> dict[str, Any]:
     return {
         "kind": call.kind,
         "target": call.target,
+        "is_partial": call.is_partial,
         "dialect": call.dialect,
         "status": call.status,
         "exit_code": call.exit_code,

@@ -131,6 +131,8 @@ class Call(Value, frozen=True):
     kind: CallKind = "other"
     target: str = ""
     """The file, pattern, address or description it was about."""
+    is_partial: bool = False
+    """Of a read: only some lines were asked for."""
     command: str = ""
     dialect: Literal["bash", "powershell"] = "bash"
     runs: tuple[Run, ...] = ()

@@ -12,7 +12,7 @@ from assay.sessions import speech
 from assay.types import Citation, OutcomeJudgement, RubricJudgement, Turn
 from assay.types.quality import Dimension, Profile, Scale
 
-CODE = 3
+CODE = 4
 """Raised when the code judges differently; the table and phrases count by themselves."""
 MOST_CITATIONS = 5
 
@@ -35,11 +35,16 @@ SIGNALS: dict[str, ScoreSignal] = {
     "planning": quality_process.score_planning,
     "read_before_edit": quality_process.score_read_before_edit,
     "verification": quality_process.score_verification,
+    "skills": quality_process.score_skills,
+    "workflow": quality_process.score_workflow,
     "rereads": quality_process.score_rereads,
+    "targeted_reads": quality_process.score_targeted_reads,
     "reads_used": quality_process.score_reads_used,
     "compactions": quality_process.score_compactions,
     "errors": quality_process.score_errors,
     "churn": quality_process.score_churn,
+    "file_links": quality_process.score_file_links,
+    "emoji": quality_process.score_emoji,
     "cache": quality_process.score_cache,
     "tokens": quality_process.score_tokens,
     "cost": quality_process.score_cost,

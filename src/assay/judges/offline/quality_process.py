@@ -173,7 +173,38 @@ def score_verification(view: SessionView) -> SignalScore | None:
     return SignalScore(0.3, "nothing was checked after the last edit of code", pick_signs(seen))
 
 
+def score_skills(view: SessionView) -> SignalScore | None:
+    """Skills loaded as they are meant to be; nothing where none was, for nobody can tell that one was needed."""
+    seen = view.seen["skills"]
+    if not seen.of:
+        return None
+    told = f"{format_count(len(seen.signs), 'skill')} loaded"
+    told = told if seen.share == 1 else f"{told}, {seen.of - len(seen.signs)} read by hand though a tool loads them"
+    return SignalScore(0.5 + 0.5 * (seen.share or 0.0), told, pick_signs(seen), 0.5)
+
+
+def score_workflow(view: SessionView) -> SignalScore | None:
+    """Whether commits, pushes and pull requests kept to the project's rules."""
+    seen = view.seen["workflow"]
+    if seen.share is None:
+        return None
+    broken = seen.of - len(seen.signs)
+    told = f"{format_count(broken, 'step')} skipped a hook, or came up against a rule of the project"
+    told = told if broken else "hooks and branch rules were kept to"
+    signs = ((seen.first,) if broken and seen.first else ()) + pick_signs(seen, 1)
+    return SignalScore(clamp(1 - 0.5 * broken), told, signs, weigh_occasions(seen.of, 2))
+
+
 # --- context ----------------------------------------------------------------------------------
+
+
+def score_targeted_reads(view: SessionView) -> SignalScore | None:
+    """Reads of the lines that were needed rather than of whole files."""
+    seen = view.seen["targeted_reads"]
+    if seen.share is None or seen.of < 4:
+        return None
+    told = f"{len(seen.signs)} of {format_count(seen.of, 'read')} asked for some lines only"
+    return SignalScore(clamp(0.55 + 0.6 * seen.share), told, pick_signs(seen), weigh_occasions(seen.of, 8))
 
 
 def score_rereads(view: SessionView) -> SignalScore | None:
@@ -261,6 +292,28 @@ def score_churn(view: SessionView) -> SignalScore | None:
     signs = (Sign(number, quote),) if quote else (quote_turn(view.turns, number),)
     told = f"one file was edited {times} times, each followed by a failure" if times > 1 else "no edit in circles"
     return SignalScore(clamp(1 - 0.15 * max(0, times - 1)), told, signs, weigh_occasions(len(edits), 5))
+
+
+# --- words ------------------------------------------------------------------------------------
+
+
+def score_file_links(view: SessionView) -> SignalScore | None:
+    """Files named so that one click opens them."""
+    seen = view.seen["file_links"]
+    if seen.share is None or seen.of < 2:
+        return None
+    told = f"{len(seen.signs)} of {seen.of} files in its answers are links"
+    return SignalScore(clamp(0.6 + 0.5 * seen.share), told, pick_signs(seen, 1), weigh_occasions(seen.of, 6))
+
+
+def score_emoji(view: SessionView) -> SignalScore | None:
+    """Pictograms that nobody asked for."""
+    seen = view.seen["emoji"]
+    if seen.share is None:
+        return None
+    told = f"pictograms in the answers of {format_count(len(seen.signs), 'turn')}" if seen.signs else "no pictograms"
+    shown = 0.6 if seen.signs else 0.2  # that nothing is there shows less than that something is
+    return SignalScore(clamp(1 - 0.8 * seen.share), told, pick_signs(seen, 1), shown)
 
 
 # --- what was spent ---------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from assay.sources.claude_code.records import Record
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
 
 AGENT = "claude-code"
-VERSION = 4
+VERSION = 5
 
 ENVELOPE = re.compile(rb'"(?:sessionId|leafUuid|snapshot|isSidechain|parentUuid)"\s*:')
 TYPE = re.compile(

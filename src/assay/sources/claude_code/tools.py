@@ -1,7 +1,7 @@
 """Tool calls and their results as Claude Code writes them."""
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -72,6 +72,8 @@ class ToolInput(Struct):
     new_string: str = ""
     new_source: str = ""
     edits: list[StringEdit] = []
+    offset: Any = None
+    limit: Any = None
 
 
 class CommitReport(Struct):
@@ -121,6 +123,7 @@ def build_call(block: MessageBlock, at: str, of: int, by: str) -> Call:
         by=by,
         kind=kind,
         target=target or given.skill or given.plan or given.description or given.path,
+        is_partial=kind == "read" and (given.offset is not None or given.limit is not None),
         command=given.command if kind == "shell" else "",
         dialect="powershell" if block.name == "PowerShell" else "bash",
         edits=list_asked_edits(given) if kind == "edit" else (),

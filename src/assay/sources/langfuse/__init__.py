@@ -23,7 +23,7 @@ from assay.sources.langfuse.records import Record
 __all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
 
 AGENT = "langfuse"
-VERSION = 4
+VERSION = 5
 
 MARK = re.compile(rb'\s*\{\s*"langfuse"\s*:\s*\d+\s*,\s*"type"\s*:\s*"session"')
 

@@ -183,6 +183,7 @@ def build_call(id: str, name: str, given: dict[str, Any], at: str, of: int, by: 
         by=by,
         kind=kind,
         target=target,
+        is_partial=kind == "read" and any(given.get(name) is not None for name in ("offset", "limit")),
         command=to_text(given.get("command")) if kind == "shell" else "",
         dialect="powershell" if name == "PowerShell" else "bash",
         edits=list_edits(given) if kind == "edit" else (),

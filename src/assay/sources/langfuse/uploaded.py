@@ -80,6 +80,7 @@ def read_call(record: Record) -> Iterator[Event]:
         of=to_number(told.get("of")),
         kind=pick_word(told.get("kind"), get_args(CallKind), "other"),
         target=to_text(told.get("target")),
+        is_partial=told.get("is_partial") is True,
         command=to_text(given.get("command")),
         dialect="powershell" if told.get("dialect") == "powershell" else "bash",
         edits=edits,
