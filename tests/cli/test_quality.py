@@ -12,13 +12,14 @@ import pytest
 from assay.reports.quality import EMPTY, FULL
 from assay.scores.profiles import SHIPPED, hash_profile, load_profile
 from assay.testing.claude_code import build_conversation, write_lines
+from assay.testing.langfuse import LangfuseServer
 from assay.testing.models import ErrorStatus, ModelServer
 from tests.conftest import Ran, is_one_line, run
 from tests.pipeline.test_quality import answering
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "src/assay/examples"
-SKILL = ROOT / "skills/score-session/SKILL.md"
+SKILL = ROOT / "src/assay/skills/score-session/SKILL.md"
 OWN = """
 about = "One thing"
 [[dimensions]]
@@ -332,12 +333,19 @@ def test_the_skill_has_a_front_matter_that_says_when_to_use_it() -> None:
 def test_every_command_of_the_skill_works(home: Path) -> None:
     commands = re.findall(r"`(assay [^`]+)`", SKILL.read_text("utf-8"))
     assert any(line.startswith("assay quality SESSION") for line in commands)
-    for line in commands:
-        words = shlex.split(line.replace("SESSION", ids(home)[0]))[1:]
-        project = home / "projects" / "ledger"
-        project.mkdir(parents=True, exist_ok=True)
-        ran = run(*words, env=person(home), cwd=project)
-        assert ran.code == 0, (line, ran.err)
+    project = home / "projects" / "ledger"
+    project.mkdir(parents=True, exist_ok=True)
+    with LangfuseServer("4.59.0") as server:
+        env = person(home) | server.environment()
+        run("langfuse", "upload", EXAMPLES, "--yes", env=env, cwd=project)
+        there = {row["sessionId"] for row in server.observations}
+        for line in commands:
+            is_there = line.startswith("assay langfuse")
+            words = shlex.split(line.replace("SESSION", min(there) if is_there else ids(home)[0]))[1:]
+            words = [str(EXAMPLES) if word == "PATH" else word for word in words]
+            ran = run(*words, *(["--yes"] if "upload" in words else []), env=env, cwd=project)
+            assert ran.code == 0, (line, ran.err)
+        assert server.scores
 
 
 def test_the_fields_that_the_skill_names_are_there(home: Path) -> None:

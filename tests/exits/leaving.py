@@ -39,6 +39,7 @@ EXITS: dict[str, list[str]] = {
     "session mark": ["{session} not --why {secret}", "{session} landed", "{session} --undo"],
     "session marks": ["", "--json"],
     "judges": ["", "--json"],
+    "skill": ["--into {top}/claude", "--into {top}/claude --json", "--into {top}/claude --force"],
     "completion": ["bash", "zsh", "fish --install"],
     "init": ["--defaults --json"],
     "store info": ["", "--json"],

@@ -85,6 +85,22 @@ TABLE = [
     ("verified", [edit("a.py"), checked("failed")], (0, 1)),
     ("verified", [edit("README.md"), checked()], (0, 0)),  # no code
     ("verified", [checked()], (0, 0)),
+    ("targeted_reads", [replace(read("a"), is_partial=True), read("b")], (1, 2)),
+    ("targeted_reads", [replace(shell("sed -n '1,40p' a"), name="exec_command"), shell("cat b")], (1, 2)),
+    ("targeted_reads", [replace(read("a"), status="error", is_partial=True)], (0, 0)),
+    ("skills", [tool("skill", "release", name="Skill")], (1, 1)),
+    ("skills", [replace(shell("cat /home/x/skills/yeet/SKILL.md"), name="exec_command")], (1, 1)),
+    ("skills", [tool("skill", "release", name="Skill"), shell("cat .claude/skills/yeet/SKILL.md")], (1, 2)),
+    ("skills", [read("a")], (0, 0)),
+    ("workflow", [shell("git commit -m x", "commit", "passed")], (1, 1)),
+    ("workflow", [shell("git commit --no-verify -m x", "commit", "passed")], (0, 1)),
+    ("workflow", [shell("git push", "push", "failed", output="! [remote rejected] main (hook declined)")], (0, 1)),
+    ("workflow", [read("/loom/CONTRIBUTING.md"), shell("git push", "push", "passed")], (2, 2)),
+    ("workflow", [read("/loom/warp.py")], (0, 0)),
+    ("file_links", ["See [warp.py](src/warp.py:12), and src/weft.py too."], (1, 2)),
+    ("file_links", ["Nothing to see, e.g. and/or."], (0, 0)),
+    ("emoji", ["Done \U0001f389"], (1, 1)),
+    ("emoji", ["Done → well"], (0, 1)),
 ]
 
 
@@ -151,3 +167,8 @@ def test_an_edit_that_was_refused_for_not_being_read_is_no_look() -> None:
         edits=(Edit(path="a", added=1, removed=1),), output="File has not been read yet. Read it first.",
     )  # fmt: skip
     assert counted("read_before_edit", refused, read("a"), edit("a")) == (1, 2)
+
+
+def test_pictograms_that_the_person_uses_too_are_no_sign():
+    seen = find_signals(session(asked("weave \U0001f9f6 please", "Done \U0001f389")))["emoji"]
+    assert (seen.signs, seen.of) == ([], 1)

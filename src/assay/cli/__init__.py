@@ -6,9 +6,9 @@
 - `terminal`: what answers are drawn on, and the pager; `symbols`: words for terminals without signs.
 - `report`: from a request to a report; `progress`: the bar; `output`: JSON to stdout, reports to files.
 - Commands: `score`, `sessions`, `show`, `streams`, `quality`, `compare`, `usage`, `advise`, `egress`, `doctor`,
-  `demo`, `session`, `audit`, `judges`, `profiles`, `init`, `store`, `completion`, `langfuse` with `langfuse_traces`,
-  `langfuse_options` and `langfuse_report`, and `eval` with `eval_init`, `eval_run`, `eval_replay` and
-  `eval_promote`.
+  `demo`, `session`, `audit`, `judges`, `profiles`, `skill`, `init`, `store`, `completion`, `langfuse` with
+  `langfuse_traces`, `langfuse_options` and `langfuse_report`, and `eval` with `eval_init`, `eval_run`, `eval_replay`
+  and `eval_promote`.
 
 Takes arguments; gives text on stdout and an exit code; the rooms that it may import stand in
 `tests/test_architecture.py`.

@@ -51,6 +51,7 @@ PANELS = {
         "store": "See what is kept and where; move it, back it up, check it, clear it of old words.",
         "egress": "Show what scoring would send, where to, and what was redacted; nothing is sent.",
         "judges": "Show how good each judge is: measured on other people's labelled sessions, and by your own audit.",
+        "skill": "Put the skill `score-session` and its sub-agent where Claude Code looks for them.",
         "profiles": "List, show and check quality profiles: what is asked of a session, and how it is weighed.",
         "completion": "Have the Tab key finish commands and options: print the script of a shell, or install it.",
     },
