@@ -176,7 +176,7 @@ def test_a_file_holds_the_same(home: Path, tmp_path: Path) -> None:
 def test_many_sessions_have_a_line_each_that_fits(home: Path, columns: int) -> None:
     lines = quality(home, COLUMNS=str(columns)).out.splitlines()
     assert all(len(line) <= columns for line in lines)
-    rows = [line for line in lines if re.match(r"[0-9a-f]{8} ", line)]
+    rows = [line for line in lines if re.match(r"[0-9a-f]{12} ", line)]
     assert len(rows) == len(ids(home))
     scored = [one for one in found(home) if one["overall_quality"] is not None]
     assert f"{len(rows)} sessions, {len(scored)} scored, median " in "\n".join(lines)

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.reports.format import UNKNOWN, format_count, format_line, format_name, measure_ids
+from assay.reports.format import UNKNOWN, format_count, format_line, format_name
 from assay.reports.markdown import escape_markdown, render_table
 from assay.types.quality import Dimension, Profile, Quality
 
@@ -99,13 +99,13 @@ def render_quality(found: Sequence[Quality], profile: Profile, titles: dict[str,
 def render_list(found: Sequence[Quality], profile: Profile, titles: dict[str, str], width: int) -> Group:
     """A line for each of many sessions: its quality, and where it is weakest."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    whole = max((len(one.session) for one in found), default=0)
     for name in ("session", "quality", "", "weakest"):
-        table.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True, min_width=whole if name == "session" else None)
     table.add_column("what it was about", overflow="ellipsis", no_wrap=True, ratio=1)
-    length = measure_ids([one.session for one in found])
     for one in found:
         table.add_row(
-            Text(format_line(one.session[:length], 40), "cyan"),
+            Text(format_line(one.session, 40), "cyan"),
             render_bar(one.overall_quality, BAR if width >= WIDE else SHORT_BAR),
             Text(UNKNOWN if one.overall_quality is None else f"{one.overall_quality:.2f}"),
             render_weak_spot(one, profile),
