@@ -186,6 +186,7 @@ def test_going_back_takes_the_last_answer_back(top: Path):
     assert "This is the first one." in shown[1]
 
 
+@pytest.mark.long
 def test_going_back_after_a_pause_asks_about_the_last_one_again(top: Path):
     _, _, first = answer_all(top, "l\n", "n\n", "q\n")
     _, said, shown = answer_all(top, "b\n", "l\n", "q\n")
@@ -197,6 +198,7 @@ def test_going_back_after_a_pause_asks_about_the_last_one_again(top: Path):
     assert "2 of 5 answered: 2 landed, 0 did not" in said
 
 
+@pytest.mark.long
 def test_when_nothing_is_left_to_ask_it_says_so(top: Path):
     answer_all(top, "l\n", "n\n", words=("2", "in"))
     code, said, _ = answer_all(top, words=("2", "in"))

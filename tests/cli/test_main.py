@@ -74,6 +74,7 @@ def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     assert not [option for option in options if option not in ran.out]
 
 
+@pytest.mark.long
 @each_row("name", [(), *sorted(NAMES), ("eval",)], ids=" ".join)
 def test_h_is_help_everywhere(name: tuple[str, ...]):
     assert run(*name, "-h") == run(*name, "--help")

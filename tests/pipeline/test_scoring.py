@@ -404,10 +404,10 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
         scan(opened, find_files([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
-        new = "cuts segments joined corrections rework answers calls batches remembered written verdicts".split()
+        new = "cuts segments joined corrections rework answers calls batches remembered written verdicts set_aside".split()
         for table in new:
             old.execute(f"DROP TABLE {table}")
-        for column in ("shares", "generation"):
+        for column in ("shares", "generation", "is_forgotten"):
             old.execute(f"ALTER TABLE streams DROP COLUMN {column}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:

@@ -52,6 +52,7 @@ def test_the_same_turns_give_the_same_bytes(number: int):
     )
 
 
+@pytest.mark.long
 @each
 def test_every_turn_that_is_shown_is_one_of_the_session(number: int):
     case, shown = CASES[number], read(rendered(number, MOST)[0]).turns

@@ -55,6 +55,7 @@ def test_where_the_attackers_words_got_through_a_failure_signal_of_ours_still_ho
         assert any(one.failures for _, one in found), "nothing of ours stands against this case"
 
 
+@pytest.mark.long
 @each
 def test_the_attackers_words_alone_crush_nothing(name: str):
     crushed = [told for told, one in outcomes(name) if one.judged.crushed]
