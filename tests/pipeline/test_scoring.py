@@ -404,8 +404,8 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     with closing(open_store(f"sqlite:///{tmp_path / 'old.db'}")) as opened:
         scan(opened, find_files([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
-        new = "cuts segments joined corrections rework answers calls batches remembered written verdicts set_aside".split()
-        for table in new:
+        later = "cuts segments joined corrections rework answers calls batches remembered written verdicts set_aside"
+        for table in later.split():
             old.execute(f"DROP TABLE {table}")
         for column in ("shares", "generation", "is_forgotten"):
             old.execute(f"ALTER TABLE streams DROP COLUMN {column}")
