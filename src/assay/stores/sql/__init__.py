@@ -11,18 +11,22 @@
 """
 
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from assay.stores.contract import TableRows
-from assay.stores.sql import transfer
 from assay.stores.sql.answers import SqlAnswers
 from assay.stores.sql.database import Database
 from assay.stores.sql.engine import open_database
-from assay.stores.sql.postgres import has_postgres, open_postgres
 from assay.stores.sql.sessions import SqlCorrections, SqlRework, SqlSessions
 from assay.stores.sql.transcripts import SqlTranscripts
 from assay.stores.sql.written import SqlWritten
 from assay.types import StoreFigures
+
+if TYPE_CHECKING:
+    from assay.stores.sql.transfer import Transfer
 
 SCHEMES = ("sqlite", "postgresql")
 
@@ -43,20 +47,25 @@ class SqlStore:
     def count_bytes(self) -> int:
         return self.database.count_bytes()
 
+    @property
+    def whole(self) -> "Transfer":
+        """All tables together; what looks after them is imported by the few commands that do."""
+        return cast("Transfer", import_module("assay.stores.sql.transfer").Transfer(self.database))
+
     def measure(self) -> StoreFigures:
-        return transfer.measure_tables(self.database)
+        return self.whole.measure()
 
     def check(self) -> list[str]:
-        return transfer.check_tables(self.database)
+        return self.whole.check()
 
     def dump_tables(self) -> Iterator[TableRows]:
-        return transfer.dump_tables(self.database)
+        return self.whole.dump()
 
     def load_tables(self, tables: Iterable[TableRows]) -> int:
-        return transfer.load_tables(self.database, tables)
+        return self.whole.load(tables)
 
     def shrink(self) -> None:
-        transfer.shrink_file(self.database)
+        self.whole.shrink()
 
     def close(self) -> None:
         self.database.engine.dispose()
@@ -70,11 +79,16 @@ def is_postgres(url: str) -> bool:
     return url.startswith("postgresql://")
 
 
+def import_postgres() -> ModuleType:
+    """The way to PostgreSQL; a store in a file needs none of it."""
+    return import_module("assay.stores.sql.postgres")
+
+
 def open_store(url: str) -> SqlStore:
     """Open the store at a `sqlite:///` or `postgresql://` URL, made or brought up to date where needed."""
-    return SqlStore(open_postgres(url) if is_postgres(url) else open_database(to_path(url)))
+    return SqlStore(import_postgres().open_postgres(url) if is_postgres(url) else open_database(to_path(url)))
 
 
 def has_store(url: str) -> bool:
     """Whether there is a file at a `sqlite:///` URL, or tables of ours at a `postgresql://` one."""
-    return has_postgres(url) if is_postgres(url) else to_path(url).exists()
+    return bool(import_postgres().has_postgres(url)) if is_postgres(url) else to_path(url).exists()

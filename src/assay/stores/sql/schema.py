@@ -26,7 +26,6 @@ from sqlalchemy import (
     false,
 )
 from sqlalchemy import Text as DatabaseText
-from sqlalchemy.dialects.postgresql import TEXT
 from sqlalchemy.types import TypeEngine
 
 ESCAPE, ESCAPED = "\ue000", {"\ue000": "\ue000e", "\x00": "\ue0000"}
@@ -42,7 +41,7 @@ class Text(TypeDecorator[str]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
-        return dialect.type_descriptor(TEXT(collation="C") if dialect.name == "postgresql" else DatabaseText())
+        return dialect.type_descriptor(DatabaseText(collation="C" if dialect.name == "postgresql" else None))
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return escape_text(value) if value and dialect.name == "postgresql" else value

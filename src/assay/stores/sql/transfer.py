@@ -16,6 +16,28 @@ PORTION = 2_000
 """Rows that are in memory at once."""
 
 
+class Transfer:
+    """All tables of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def dump(self) -> Iterator[TableRows]:
+        return dump_tables(self.database)
+
+    def load(self, found: Iterable[TableRows]) -> int:
+        return load_tables(self.database, found)
+
+    def check(self) -> list[str]:
+        return check_tables(self.database)
+
+    def measure(self) -> StoreFigures:
+        return measure_tables(self.database)
+
+    def shrink(self) -> None:
+        shrink_file(self.database)
+
+
 def dump_tables(database: Database) -> Iterator[TableRows]:
     """Every table as it is in one moment, those first that others refer to."""
     with database.reading() as connection:
