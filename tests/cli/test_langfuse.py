@@ -689,6 +689,8 @@ def test_forgotten_scores_are_gone_and_so_is_what_was_pulled(server, here, tmp_p
     assert "5 scores taken out" in run(server, "forget", "a", "--yes", *here.kept, **data)[1]
     assert (set(server.rows("a")), set(server.rows("b"))) == (set(), GRADED)
     assert [path.name for path in (tmp_path / "data").rglob("*.jsonl")] == ["b.jsonl"]
+    with closing(open_store(f"sqlite:///{here.kept[1]}")) as store:
+        assert (store.measure().streams, store.measure().forgotten) == (2, 1)
     other = tmp_path / "other.db"
     assert "5 scores taken out" in run(server, "forget", "b", "--yes", "--store", other, **data)[1]
     assert server.rows("b") == {}

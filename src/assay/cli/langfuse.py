@@ -357,5 +357,5 @@ def upload(request: UploadRequest) -> None:
 @app.command("forget", epilog="Example: `assay langfuse forget SESSION`, or `assay langfuse forget --everything`")
 @options(ForgetRequest)
 def forget(request: ForgetRequest) -> None:
-    """Take the scores of sessions out of Langfuse, and delete what was pulled of them; their traces stay."""
+    """Take the scores of sessions out of Langfuse, and delete what was pulled and kept of them; their traces stay."""
     forget_scores(request)

@@ -31,6 +31,7 @@ from assay.langfuse import (
     take_out,
 )
 from assay.pipeline.langfuse_upload import list_uploadable, upload_streams
+from assay.pipeline.store_care import forget_files
 from assay.reports.format import format_count, format_line, sanitize_text
 from assay.stores import UPLOADED, open_store, pick_store_url
 
@@ -136,6 +137,7 @@ def forget_scores(request: ForgetRequest) -> None:
         paths = [name_file(find_pull_folder(), project.host, project.project, one) for one in sessions]
         there = [path for path in paths if path.is_file()]
         if not request.dry_run:
+            forget_files(store, [str(path) for path in paths])
             for path in there:
                 path.unlink()
     done = ForgetReport(

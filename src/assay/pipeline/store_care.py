@@ -11,7 +11,7 @@ from assay.files import name_finished
 from assay.pipeline.pool import Progress
 from assay.pipeline.privacy import silence_pieces
 from assay.pipeline.retention import format_time
-from assay.stores import Store, TableRows, has_store, open_store
+from assay.stores import Store, StreamFiles, TableRows, has_store, open_store
 
 LOCAL = "sqlite:///"
 
@@ -65,9 +65,21 @@ def closing_or_removing(target: str) -> Iterator[str]:
 
 def forget_before(store: Store, before: datetime) -> int:
     """Delete the words of every stream that ended before a time, whosever they are; gives how many that were."""
+    forgotten = forget_streams(store, [stream for stream, _ in store.transcripts.list_ended(format_time(before))])
+    store.answers.drop_answers(format_time(before))
+    return forgotten
+
+
+def forget_files(store: Store, paths: Sequence[str]) -> int:
+    """Delete the words that were read from files; gives how many streams that were."""
+    names = [(one.agent, one.id) for one in store.transcripts.list_streams(paths)] if paths else []
+    return forget_streams(store, store.transcripts.list_stream_files(names))
+
+
+def forget_streams(store: Store, streams: Sequence[StreamFiles]) -> int:
+    """Delete all words of some streams."""
     forgotten = 0
-    for stream, _ in store.transcripts.list_ended(format_time(before)):
+    for stream in streams:
         silent = silence_pieces(store.transcripts.load_pieces([stream])[0], lambda _: True)
         forgotten += silent is not None and store.transcripts.forget_words(stream, silent)
-    store.answers.drop_answers(format_time(before))
     return forgotten
