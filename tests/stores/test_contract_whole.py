@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.config import Config
-from assay.errors import StoreError
+from assay.errors import BadInput, StoreError
 from assay.pipeline.inputs import find_transcripts
 from assay.pipeline.pool import ignore_progress
 from assay.pipeline.scan import scan
@@ -73,6 +73,29 @@ def test_a_copy_goes_on_as_the_store_would(full: Store, folder: Path, other_url:
     copy_store(full, other_url, ignore_progress)
     with closing(open_store(other_url)) as other:
         assert scan(other, find_transcripts([folder], Config()), 1, ignore_progress).changed == 0
+
+
+def test_a_copy_that_was_broken_off_can_be_begun_again(full: Store, other_url: str):
+    def break_off(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copy_store(full, other_url, break_off)
+    assert copy_store(full, other_url, ignore_progress)
+
+
+def test_what_else_lies_beside_a_copy_is_left_alone(full: Store, tmp_path: Path):
+    (tmp_path / "other.db.part").write_bytes(b"somebody's own")
+    copy_store(full, f"sqlite:///{tmp_path / 'other.db'}", ignore_progress)
+    assert (tmp_path / "other.db.part").read_bytes() == b"somebody's own"
+    assert (tmp_path / "other.db").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_no_copy_is_put_beside_the_log_of_a_store_that_was_there(full: Store, tmp_path: Path, ending: str):
+    (tmp_path / f"other.db{ending}").write_bytes(b"")
+    with pytest.raises(BadInput, match="belongs to a store that was here"):
+        copy_store(full, f"sqlite:///{tmp_path / 'other.db'}", ignore_progress)
 
 
 def test_nothing_is_taken_into_a_store_that_holds_something(full: Store):

@@ -15,6 +15,7 @@ from sqlalchemy import text
 
 from assay.errors import BadInput, StoreError
 from assay.stores import Store, has_store, open_existing_store, open_store
+from assay.stores.contract import hide_password
 from assay.stores.sql import SqlStore, postgres
 from assay.testing.claude_code import write_folder
 from assay.types import PersonCorrection
@@ -100,9 +101,23 @@ def test_a_store_is_there_once_it_was_opened(server: PostgresServer):
     assert has_store(url)
 
 
-def test_the_password_is_never_shown():
-    url = "postgresql://ada:hush@db.example:5432/work?tenant=mill&sslpassword=hush"
-    assert postgres.hide_password(url) == "postgresql://ada@db.example:5432/work?tenant=mill"
+@pytest.mark.parametrize("password", ["hush", "hu/hush", "hush#hu", "hush?hu", "hu@hush", "hush:hush", "[hush"])
+def test_the_password_is_never_shown(password: str):
+    url = f"postgresql://ada:{password}@db.example:5432/work?tenant=mill&sslpassword=hush"
+    assert hide_password(url) == "postgresql://ada@db.example:5432/work?tenant=mill"
+
+
+def test_an_error_shows_no_password(server: PostgresServer):
+    url = server.url("unborn").replace("assay@", "assay:hush@")
+    with pytest.raises(BadInput, match="there is no store at postgresql://assay@") as told:
+        open_existing_store(url)
+    assert "hush" not in str(told.value)
+
+
+def test_an_address_that_is_none_is_told_without_its_password():
+    with pytest.raises(BadInput, match="is no PostgreSQL address") as told:
+        open_store("postgresql://ada:[hush@db.example/work")
+    assert "hush" not in str(told.value)
 
 
 def test_rows_come_by_copy_whatever_stands_in_them(server: PostgresServer):

@@ -1,6 +1,7 @@
 """Looking after a store: moving it to another place, backing it up, and forgetting old words on purpose."""
 
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -11,21 +12,17 @@ from assay.files import name_finished
 from assay.pipeline.pool import Progress
 from assay.pipeline.privacy import silence_pieces
 from assay.pipeline.retention import format_time
-from assay.stores import Store, StreamFiles, TableRows, has_store, open_store
+from assay.stores import FILE_URL, Store, StreamFiles, TableRows, open_store
 
-LOCAL = "sqlite:///"
+LOGS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a store; it belongs to that store alone."""
 
 
 def copy_store(source: Store, target: str, progress: Progress) -> int:
-    """Copy all that a store holds to one that is not there yet; gives how many rows that were.
-
-    A file is made beside its name and named last, so that a copy that was broken off is never taken for one.
-    """
-    if has_store(target):
-        raise BadInput(f"there is a store at {target.removeprefix(LOCAL)} already; give a place that is empty")
+    """Copy all that a store holds to one that is not there yet, or empty; gives how many rows that were."""
     figures = source.measure()
     total = figures.files + figures.turns + figures.streams + figures.segments
-    with closing_or_removing(target) as url, closing(open_store(url)) as copy:
+    with write_beside(target) as url, closing(open_store(url)) as copy:
         return copy.load_tables(count_rows(source.dump_tables(), total, progress))
 
 
@@ -45,22 +42,34 @@ def count_rows(tables: Iterator[TableRows], total: int, progress: Progress) -> I
 
 
 @contextmanager
-def closing_or_removing(target: str) -> Iterator[str]:
-    """Where to write a copy: for a file a name beside it, which becomes its own at the end, or is removed."""
-    if not target.startswith(LOCAL):
+def write_beside(target: str) -> Iterator[str]:
+    """Where to write a copy: for a file a new name beside it, which becomes its own at the end, or is removed.
+
+    So a copy that was broken off is never taken for one.
+    """
+    if not target.startswith(FILE_URL):
         yield target
         return
-    path = target.removeprefix(LOCAL)
-    if not os.path.isdir(os.path.dirname(path)):
-        raise BadInput(f"{path}: there is no folder {os.path.dirname(path)}; make it first")
-    beside = f"{path}.part"
+    path = target.removeprefix(FILE_URL)
+    refuse_taken(path)
+    beside = f"{path}.{secrets.token_hex(4)}.part"
     try:
-        yield f"{LOCAL}{beside}"
+        yield f"{FILE_URL}{beside}"
         name_finished(Path(beside), Path(path))
     finally:
-        for ending in ("", "-wal", "-shm"):
-            if os.path.exists(f"{beside}{ending}"):
-                os.unlink(f"{beside}{ending}")
+        for ending in ("", *LOGS):
+            Path(f"{beside}{ending}").unlink(missing_ok=True)
+
+
+def refuse_taken(path: str) -> None:
+    """Refuse a place where something of a store is: SQLite would play the log of an old one into a new one."""
+    if os.path.lexists(path):
+        raise BadInput(f"there is a store at {path} already; give a place that is empty")
+    if not os.path.isdir(os.path.dirname(path)):
+        raise BadInput(f"{path}: there is no folder {os.path.dirname(path)}; make it first")
+    for log in (f"{path}{ending}" for ending in LOGS):
+        if os.path.lexists(log):
+            raise BadInput(f"{log} belongs to a store that was here; move it to where that store is now")
 
 
 def forget_before(store: Store, before: datetime) -> int:

@@ -3,8 +3,8 @@
 A store is a module or package here (or an entry point `assay.stores`) with `SCHEMES`, `open_store(url)` and
 `has_store(url)`. All of them pass the same tests (`tests/stores/test_contract_*.py`).
 
-- `contract`: what a store can do, and the records that go in and come out
-- `sql/`: the store in a SQLite file
+- `contract`: what a store can do, and the records that go in and come out; addresses as they may be shown
+- `sql/`: the store in a SQLite file, or in PostgreSQL
 
 Everybody else imports this package alone: `open_store` finds the store that a URL names, and only then imports it.
 Takes and gives `assay.types` values, the records of `contract`, and answers of `llm`; imports types, errors, plugins,
@@ -21,6 +21,7 @@ from platformdirs import user_data_path
 from assay.errors import BadInput
 from assay.plugins import list_names, load_module
 from assay.stores.contract import (
+    FILE_URL,
     UPLOADED,
     AnswerStore,
     CorrectionStore,
@@ -44,9 +45,11 @@ from assay.stores.contract import (
     WrittenRow,
     WrittenStore,
     WrittenTally,
+    show_address,
 )
 
 __all__ = [
+    "FILE_URL",
     "UPLOADED",
     "AnswerStore",
     "CorrectionStore",
@@ -75,10 +78,8 @@ __all__ = [
     "open_existing_store",
     "open_store",
     "pick_store_url",
+    "show_address",
 ]
-
-FILE = "sqlite"
-"""The scheme of a store that is given as a plain path."""
 
 
 def open_store(url: str) -> Store:
@@ -89,7 +90,7 @@ def open_store(url: str) -> Store:
 def open_existing_store(url: str) -> Store:
     """Open the store at a URL if there is one."""
     if not has_store(url):
-        raise BadInput(f"there is no store at {url.removeprefix(f'{FILE}:///')} yet; run `assay score` first")
+        raise BadInput(f"there is no store at {show_address(url)} yet; run `assay score` first")
     return open_store(url)
 
 
@@ -119,8 +120,8 @@ def list_schemes() -> list[str]:
 def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
     """The URL of the store to use: of a path or URL that was given (`Config.store` too), else of the user's own."""
     chosen = given or env.get("ASSAY_STORE") or str(user_data_path("assay") / "assay.db")
-    if chosen.startswith(f"{FILE}:///"):
-        chosen = chosen.removeprefix(f"{FILE}:///")
+    if chosen.startswith(FILE_URL):
+        chosen = chosen.removeprefix(FILE_URL)
     elif "://" in chosen:
         if chosen.partition("://")[0] in list_schemes():
             return chosen
@@ -134,4 +135,4 @@ def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
         raise BadInput(f"--store {chosen}: {error}") from None
     if path.is_dir():
         raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
-    return f"{FILE}:///{os.path.abspath(path)}"
+    return f"{FILE_URL}{os.path.abspath(path)}"

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from assay.errors import BadInput, StoreError
+from assay.stores.contract import hide_password
 from assay.stores.sql.database import Database, explain_errors, take_turn
 from assay.stores.sql.engine import bring_up_to_date
 from assay.stores.sql.schema import TABLES
@@ -21,6 +22,7 @@ from assay.stores.sql.schema import TABLES
 OWN: Final = "own"
 """The tenant of a store that nobody shares."""
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+NO_ADDRESS = "is no PostgreSQL address; in a password, write signs such as / and @ as %2F and %40"
 WAIT_S, CONNECT_S = 30, 10
 """How long anybody waits for a writer, and for a server."""
 
@@ -100,8 +102,8 @@ def build_engine(address: str, tenant: str) -> Engine:
             pool_size=2,
             max_overflow=8,
         )
-    except (ArgumentError, ValueError) as error:
-        raise BadInput(f"--store {hide_password(address)}: not a PostgreSQL address ({error})") from None
+    except (ArgumentError, ValueError):
+        raise BadInput(f"--store {hide_password(address)}: {NO_ADDRESS}") from None
     except (ModuleNotFoundError, NoSuchModuleError):
         raise BadInput("a PostgreSQL store needs the package psycopg: pip install 'assay[postgres]'") from None
     event.listen(engine, "connect", refuse_old_server)
@@ -118,7 +120,10 @@ def refuse_old_server(connection: Any, _: object) -> None:
 
 def split_tenant(url: str) -> tuple[str, str]:
     """The address of a database, and the tenant that `?tenant=NAME` names."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise BadInput(f"--store {hide_password(url)}: {NO_ADDRESS}") from None
     asked = parse_qsl(parts.query, keep_blank_values=True)
     tenant = next((value for name, value in asked if name == "tenant"), OWN)
     if not TENANT.fullmatch(tenant):
@@ -128,15 +133,6 @@ def split_tenant(url: str) -> tuple[str, str]:
         )
     left = urlencode([(name, value) for name, value in asked if name != "tenant"])
     return urlunsplit(parts._replace(query=left)), tenant
-
-
-def hide_password(url: str) -> str:
-    """An address that may be shown: without the password, and without the settings behind `?` but for the tenant."""
-    parts = urlsplit(url)
-    user, _, host = parts.netloc.rpartition("@")
-    name = user.partition(":")[0]
-    tenant = [(name, value) for name, value in parse_qsl(parts.query) if name == "tenant"]
-    return urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host, query=urlencode(tenant), fragment=""))
 
 
 def name_schema(tenant: str) -> str:

@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Connection, Integer, Table, func, select, tex
 
 from assay.errors import StoreError
 from assay.stores.contract import TableRows
-from assay.stores.sql.database import Database, add_many
+from assay.stores.sql.database import Database, add_many, explain_errors
 from assay.stores.sql.engine import load_version
 from assay.stores.sql.schema import TABLES, answers, corrections, files, generation, segments, streams, turns, verdicts
 from assay.types import StoreFigures
@@ -74,8 +74,8 @@ def load_tables(database: Database, found: Iterable[TableRows]) -> int:
 
 def refuse_full(connection: Connection, where: str) -> None:
     """Take nothing into a store that holds something."""
-    for table in (files, corrections, verdicts, answers):
-        if connection.execute(select(func.count()).select_from(table)).scalar_one():
+    for table in TABLES.sorted_tables:
+        if table is not generation and connection.execute(select(1).select_from(table).limit(1)).first():
             raise StoreError(f"the store {where} is not empty; give one that is not there yet")
 
 
@@ -147,7 +147,7 @@ def measure_tables(database: Database) -> StoreFigures:
 
 def shrink_file(database: Database) -> None:
     """Give back what room an SQLite store no longer needs."""
-    with database.engine.connect() as connection:
+    with explain_errors(database.where), database.engine.connect() as connection:
         driver = connection.connection.driver_connection
         if isinstance(driver, sqlite3.Connection):
             driver.execute("VACUUM")
