@@ -122,3 +122,11 @@ def test_the_words_are_printed_on_request(tmp_path: Path):
     assert "You judge recorded work sessions" in long
     assert "Add a reed counter to loom0.py" in long
     assert service.url in short
+
+
+def test_the_project_of_a_question_is_the_one_that_reports_name(tmp_path: Path):
+    for name, cwd in (("loom0", "/Users/ada/src/loom"), ("loom1", "/Users/ada/.codex/worktrees/045e/loom")):
+        write_lines(tmp_path / "in" / f"{name}.jsonl", *talk(name, cwd=cwd))
+    with ModelServer(agreeable) as service:
+        shown = egress(tmp_path, service).out
+    assert [line.split()[1] for line in shown.splitlines() if " session " in line] == ["loom", "loom"]

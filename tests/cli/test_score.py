@@ -104,6 +104,14 @@ def test_a_choice_that_fits_nothing_is_no_score_and_says_what_there_is(
     assert shown.out.startswith("PRISM Score: no score, nothing counts")
 
 
+def test_the_projects_there_are_bear_the_names_of_reports(tmp_path: Path):
+    for n, cwd in enumerate(("/Users/ada/src/loom", "/Users/ada/.codex/worktrees/045e/loom")):
+        lines = [{**one, "cwd": cwd} for one in build_conversation(f"s{n}")]
+        write_lines(tmp_path / "in" / f"{n}.jsonl", *lines)
+    ran = score(tmp_path / "in", "--project", "spindle", "--store", tmp_path / "s.db")
+    assert "projects: loom\n" in ran.err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

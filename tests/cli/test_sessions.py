@@ -163,3 +163,15 @@ def test_the_newest_sessions_are_listed_up_to_a_limit(tmp_path):
     assert [line.split() for line in some[1:] if line[:2].isdigit()] == [line.split() for line in rows[-2:]]
     assert f"{len(rows) - 2} earlier with --limit 0" in some[-1]
     assert run("sessions", files, "--limit", "0", *store).out.splitlines() == every
+
+
+def test_a_limit_holds_for_the_ledger_too(folder: Path):
+    newest = sessions(folder, "--json").json["sessions"][-1]
+    found = sessions(folder, "--json", "--limit", "1").json
+    assert {entry["session"] for entry in found["ledger"]} <= {
+        newest["id"],
+        *(one["id"] for one in newest["merged_from"]),
+    }
+    told = sessions(folder, "--ledger", "--limit", "1").out
+    assert newest["id"] in told
+    assert len(told.splitlines()) < len(sessions(folder, "--ledger").out.splitlines())

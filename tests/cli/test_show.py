@@ -138,6 +138,23 @@ def test_last_is_the_session_that_ended_last(scored: tuple[Path, list[dict[str, 
     assert newest["id"][:8] in run("session", "mark", "last", "landed", "--store", store).out
 
 
+def test_last_is_the_stream_that_ended_last_where_a_stream_is_asked_for(scored: tuple[Path, list[dict[str, Any]]]):
+    store, _ = scored
+    assert run("show", "last", "--stream", "--store", store, "--json").json["stream"]["id"] == "loom-19"
+
+
+def test_an_id_in_capitals_is_the_same_id(scored: tuple[Path, list[dict[str, Any]]]):
+    store, listed = scored
+    found = run("show", listed[0]["id"].upper(), "--store", store, "--json").json["session"]
+    assert found["id"] == listed[0]["id"]
+
+
+def test_a_beginning_that_many_have_says_how_many_more_there_are(scored: tuple[Path, list[dict[str, Any]]]):
+    store, _ = scored
+    told = run("show", "loom-", "--store", store).err.splitlines()
+    assert (told[0].startswith("assay: 20 sessions and streams"), told[-1].strip()) == (True, "and 10 more")
+
+
 def test_an_id_is_that_of_a_stream_where_that_is_said(scored: tuple[Path, list[dict[str, Any]]]):
     store, listed = scored
     assert run("show", "--stream", "loom-07", "--store", store, "--json").json["kind"] == "stream"

@@ -31,6 +31,7 @@ from assay.llm.egress import Egress
 from assay.pipeline.egress import list_egress
 from assay.pipeline.inputs import resolve_path
 from assay.pipeline.models import describe_model, needs_model
+from assay.pipeline.projects import name_projects, tally_folders
 from assay.reports.egress import render_egress
 
 EXAMPLE = "Example: `assay egress --judge anthropic --since 7d --words`"
@@ -81,4 +82,11 @@ def print_egress(found: Egress, *, words: bool, as_json: bool) -> None:
         return
     let_pipe_close()
     console = Console()
-    console.print(render_egress(found, console.width, words=words))
+    console.print(render_egress(name_as_reports_do(found), console.width, words=words))
+
+
+def name_as_reports_do(found: Egress) -> Egress:
+    """What would be sent, each of the project that reports would tell."""
+    names = name_projects(tally_folders((one.project, "") for one in found.requests))
+    named = [msgspec.structs.replace(one, project=names[one.project]) for one in found.requests]
+    return msgspec.structs.replace(found, requests=named)

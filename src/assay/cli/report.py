@@ -141,6 +141,8 @@ def explain_empty_selection(request: SelectionRequest, everything: Report, here:
         first, last = format_time(min(began), here), format_time(max(began), here)
         note += f"; the first one began {first}, the last {last}"
     if request.project:
-        names = sorted(set(shorten_paths(session.project for session in everything.sessions).values()))
+        names = sorted(
+            set(shorten_paths(session.repository or session.project for session in everything.sessions).values())
+        )
         note += f"; projects: {format_line(format_list(names, 6), 200)}"
     return note

@@ -126,9 +126,10 @@ def command(request: SessionsRequest) -> None:
         sessions = find_words(request.search, config, sessions)
     if request.sort:
         sessions = sort_sessions(sessions, request.sort)
-    entries = select_entries(sessions, answer.report.ledger)
+    chosen = limit_sessions(sessions, request, request.limit)
+    entries = select_entries(chosen, answer.report.ledger)
     if request.as_json:
-        print_json(SessionsView(sessions=limit_sessions(sessions, request, request.limit), ledger=entries))
+        print_json(SessionsView(sessions=chosen, ledger=entries))
     elif request.ledger:
         print_ledger(entries, answer.zone)
     else:

@@ -61,7 +61,7 @@ Id = Annotated[
     str,
     typer.Argument(
         metavar="ID",
-        help="A session or a stream, or how its id begins; `last` is the session that ended last. "
+        help="A session or a stream, or how its id begins; `last` is the one that ended last. "
         "`assay sessions` and `assay streams` list them.",
     ),
 ]
@@ -152,11 +152,19 @@ def find_streams(run: ScoringRun, prefix: str) -> list[StreamSummary]:
     return [privacy.redact_summary(one, rules) for one in run.store.transcripts.list_streams(None, prefix=prefix)]
 
 
+def find_last_stream(run: ScoringRun) -> list[StreamSummary]:
+    """The stream that ended last, if there is any."""
+    there = run.store.transcripts.list_streams(None)
+    newest = max(there, key=lambda one: one.ended_at, default=None)
+    return [one for one in find_streams(run, newest.id) if one.id == newest.id] if newest else []
+
+
 def find_by_id(showing: Showing, prefix: str, linked: Sequence[LinkedSession]) -> Session | StreamSummary:
     """The session or stream whose id begins so; none or several are refused."""
-    run, there = showing.run, find_streams(showing.run, prefix)
+    run = showing.run
+    there = find_last_stream(run) if showing.is_stream and prefix == LAST else find_streams(run, prefix)
     wanted = [] if showing.is_stream else find_linked(linked, prefix)
-    exact = [one for one in wanted if any(part.id == prefix for part in one.segments)]
+    exact = [one for one in wanted if any(part.id == prefix.lower() for part in one.segments)]
     streams = [one for one in there if one.id == prefix or one.id.startswith(f"{prefix}@")]
     if not exact and not streams:
         exact, streams = wanted, there
@@ -172,7 +180,7 @@ def find_linked(linked: Sequence[LinkedSession], prefix: str) -> list[LinkedSess
     """Sessions whose id, or that of one joined to them, begins so; `last` is the one that ended last."""
     if prefix == LAST:
         return find_last(linked)
-    return [one for one in linked if any(part.id.startswith(prefix) for part in one.segments)]
+    return [one for one in linked if any(part.id.startswith(prefix.lower()) for part in one.segments)]
 
 
 def build_sessions(run: ScoringRun, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]) -> list[Session]:
@@ -185,12 +193,18 @@ def build_ambiguity_error(
     prefix: str, sessions: Sequence[Session], streams: Sequence[StreamSummary], there: int
 ) -> BadInput:
     """The error that an id says too little, with what it may mean."""
-    names = [f"session {one.id}  {format_line(one.title, 60)}" for one in sessions]
+    names = [f"session {name_session(prefix, one)}  {format_line(one.title, 60)}" for one in sessions]
     names += [f"stream  {one.id}  {format_line(one.title, 60)}" for one in streams]
-    listed = "\n  ".join(names[:MOST])
     total = there + len(streams)
+    listed = "\n  ".join([*names[:MOST], *([f"and {total - MOST} more"] if total > MOST else [])])
     more = "give more of the id" + (", or --stream" if there and streams else "")
     return BadInput(f"{total} sessions and streams begin with {prefix!r}; {more}:\n  {listed}")
+
+
+def name_session(prefix: str, session: Session) -> str:
+    """The id of a session, and of the one joined to it whose id begins so."""
+    joined = next((one.id for one in session.merged_from if one.id.startswith(prefix.lower())), "")
+    return session.id if session.id.startswith(prefix.lower()) or not joined else f"{session.id} (with {joined})"
 
 
 def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[LinkedSession]) -> list[Session]:
