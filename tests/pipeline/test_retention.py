@@ -32,17 +32,21 @@ AFTER = START + timedelta(days=40)
 KEPT = Config(tenants={"loom": Tenant(projects=(LOOM,), retention_days=30)})
 
 
+def say(at: float, stream: str, cwd: str, word: str) -> list[dict[str, object]]:
+    """A turn in which a word stands everywhere a word can stand."""
+    return [
+        build_prompt(at, f"Please mend the {word} in the loom and test it", stream, cwd=cwd, gitBranch=word),
+        build_shell_call(at + 1, f"pytest -q {word}.py", stream, cwd=cwd),
+        build_result(at + 2, at + 1, f"1 failed\nE   {word} is broken", stream) | {"cwd": cwd},
+        build_reply(at + 3, f"The {word} is mended", stream, cwd=cwd),
+    ]
+
+
 def talk(folder: Path, stream: str, cwd: str, word: str, more: int = 0) -> Path:
     """A conversation in which a word stands everywhere a word can stand."""
     records = [{"type": "custom-title", "customTitle": f"the {word}", "sessionId": stream}]
     for n in range(4 + more):
-        at = n * 100.0
-        records += [
-            build_prompt(at, f"Please mend the {word} in the loom and test it", stream, cwd=cwd, gitBranch=word),
-            build_shell_call(at + 1, f"pytest -q {word}.py", stream, cwd=cwd),
-            build_result(at + 2, at + 1, f"1 failed\nE   {word} is broken", stream) | {"cwd": cwd},
-            build_reply(at + 3, f"The {word} is mended", stream, cwd=cwd),
-        ]
+        records += say(n * 100.0, stream, cwd, word)
     write_lines(folder / f"{stream}.jsonl", *records)
     return folder / f"{stream}.jsonl"
 
@@ -155,3 +159,31 @@ def test_only_the_persons_own_file_deletes(tmp_path: Path, folder: Path, monkeyp
         with read_transcripts([folder], config, jobs=1) as found:
             held.append(hold(found.store, "wombat"))
     assert held == [True, False]
+
+
+@pytest.mark.parametrize("order", [(LOOM, MILL), (MILL, LOOM)])
+def test_words_of_several_tenants_in_one_conversation_go_each_in_its_time(
+    store: Store, tmp_path: Path, order: tuple[str, str]
+):
+    words = {LOOM: "wombat", MILL: "numbat"}
+    turns = [say(n * 100.0, "mixed", cwd, words[cwd]) for n, cwd in enumerate(order * 2)]
+    write_lines(tmp_path / "in" / "mixed.jsonl", *(record for turn in turns for record in turn))
+    loom, mill = (Tenant(projects=(one,), retention_days=days) for one, days in ((LOOM, 30), (MILL, 60)))
+    config = Config(tenants={"loom": loom, "mill": mill})
+    found = []
+    for days in (20, 40, 41, 70, 71):
+        forgotten = read(store, tmp_path / "in", config, START + timedelta(days=days))
+        found.append((forgotten, hold(store, "wombat"), hold(store, "numbat")))
+    assert found == [(0, True, True), (1, False, True), (0, False, True), (1, False, False), (0, False, False)]
+
+
+@pytest.mark.parametrize("order", [(LOOM, MILL), (MILL, LOOM)])
+def test_words_of_a_tenant_that_opted_out_go_too_when_their_time_has_passed(
+    store: Store, tmp_path: Path, order: tuple[str, str]
+):
+    turns = [say(n * 100.0, "mixed", cwd, "wombat" if cwd == LOOM else "numbat") for n, cwd in enumerate(order)]
+    write_lines(tmp_path / "in" / "mixed.jsonl", *(record for turn in turns for record in turn))
+    silent = Tenant(projects=(MILL,), opt_out=True)
+    expiring = Tenant(projects=(LOOM,), opt_out=True, retention_days=30)
+    assert read(store, tmp_path / "in", Config(tenants={"mill": silent, "loom": expiring})) == 1
+    assert (hold(store, "wombat"), hold(store, "numbat")) == (False, True)

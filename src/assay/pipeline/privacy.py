@@ -76,10 +76,16 @@ def find_tenant(tenants: Tenants, folder: str, signs: Collection[str] = ()) -> s
 
 def find_owner_among(tenants: Tenants, signs: Sequence[str], ended_at: str, now: datetime) -> WordOwner:
     """Whose words with these signs are: where several tenants claim them, the one that withholds them, else all."""
+    names = list_claimants(tenants, signs)
+    found = [WordOwner(name, explain_withheld(tenants[name], ended_at, now)) for name in names]
+    return next((one for one in found if one.withheld), merge_owners(found))
+
+
+def list_claimants(tenants: Tenants, signs: Sequence[str]) -> list[str]:
+    """The tenants that words with these signs belong to."""
     folders = [one for one in signs if is_folder_sign(one)] or [""]
     names = dict.fromkeys(find_tenant(tenants, one, signs) for one in folders)
-    found = [WordOwner(name, explain_withheld(tenants[name], ended_at, now)) for name in names if name is not None]
-    return next((one for one in found if one.withheld), merge_owners(found))
+    return [name for name in names if name is not None]
 
 
 def merge_owners(owners: Iterable[WordOwner]) -> WordOwner:
@@ -124,9 +130,14 @@ def explain_withheld(tenant: Tenant | None, ended_at: str, now: datetime) -> str
         return ""
     if tenant.opt_out:
         return OPTED_OUT
+    return EXPIRED if has_expired(tenant, ended_at, now) else ""
+
+
+def has_expired(tenant: Tenant, ended_at: str, now: datetime) -> bool:
+    """Whether a tenant keeps words of that time no longer."""
     if tenant.retention_days is None or not ended_at:
-        return ""
-    return EXPIRED if parse_record_time(ended_at) < now - timedelta(days=tenant.retention_days) else ""
+        return False
+    return parse_record_time(ended_at) < now - timedelta(days=tenant.retention_days)
 
 
 def explain_forbidden(tenant: Tenant | None, name: str | None, backend: str, model: str) -> str:
@@ -235,7 +246,13 @@ def redact_stream(kept: StreamPieces, rules: PrivacyRules) -> VisibleStream:
 
 def forget_pieces(kept: StreamPieces, ended_at: str, rules: PrivacyRules) -> StreamPieces | None:
     """The files of a stream without the words whose retention has passed; `None` where there are none."""
-    return silence_pieces(kept, lambda signs: find_owner(signs, ended_at, rules).withheld == EXPIRED)
+    return silence_pieces(kept, lambda signs: are_expired(signs, ended_at, rules))
+
+
+def are_expired(signs: Sequence[str], ended_at: str, rules: PrivacyRules) -> bool:
+    """Whether one of the tenants of words with these signs keeps them no longer, opted out or not."""
+    names = list_claimants(rules.tenants, signs)
+    return any(has_expired(rules.tenants[name], ended_at, rules.now) for name in names)
 
 
 def silence_pieces(kept: StreamPieces, is_silent: Callable[[Sequence[str]], bool]) -> StreamPieces | None:
@@ -243,18 +260,18 @@ def silence_pieces(kept: StreamPieces, is_silent: Callable[[Sequence[str]], bool
 
     Ids stay, by which files are joined and copies found.
     """
-    pieces, is_changed = [], False
-    for path, part, turns in decode_pieces(kept):
+    pieces = []
+    for (path, part, turns), (_, _, before) in zip(decode_pieces(kept), kept.pieces, strict=True):
         silenced = [is_silent(turn.signs or (part.cwd,)) for turn in turns] or [is_silent(part.signs or (part.cwd,))]
         if not any(silenced):
-            pieces.append((path, part, tuple(map(ENCODE, turns))))
+            pieces.append((path, part, before))
             continue
         stream = Stream(id=part.stream, agent=part.agent, files=(path,), about=part, turns=tuple(turns))
         silent = silence_stream(stream, silenced if turns else ())
         bodies = tuple(ENCODE(keep_ids(*pair)) for pair in zip(turns, silent.turns, strict=True))
         pieces.append((path, replace(silent.about, is_forgotten=all(silenced)), bodies))
-        is_changed = True
-    return replace(kept, pieces=tuple(pieces)) if is_changed else None
+    silent_pieces = tuple(pieces)
+    return replace(kept, pieces=silent_pieces) if silent_pieces != kept.pieces else None
 
 
 def keep_ids(turn: Turn, silent: Turn) -> Turn:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from assay.config import Tenant
-from assay.pipeline.privacy import EXPIRED, PrivacyRules, find_owner, forget_pieces
+from assay.pipeline.privacy import PrivacyRules, are_expired, forget_pieces
 from assay.stores import Store
 
 MARGIN = timedelta(days=1)
@@ -20,7 +20,7 @@ def forget_expired(store: Store, tenants: dict[str, Tenant], now: datetime) -> i
     for stream, parts in store.transcripts.list_ended(format_time(since + MARGIN)):
         ended_at = max(part.ended_at for part in parts)
         signs = [sign for part in parts for sign in part.signs or (part.cwd,)]
-        if find_owner(signs, ended_at, rules).withheld != EXPIRED:
+        if not are_expired(signs, ended_at, rules):
             continue
         silent = forget_pieces(store.transcripts.load_pieces([stream])[0], ended_at, rules)
         forgotten += silent is not None and store.transcripts.forget_words(stream, silent)

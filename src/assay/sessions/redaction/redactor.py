@@ -24,6 +24,8 @@ APART = "\n\0\n"
 """Between texts that are looked at together: no rule reaches across."""
 ENDING = re.compile(r"\.([A-Za-z0-9]{1,5})\Z")
 OTHER_ENDINGS = frozenset("md rst txt json yaml yml toml xml html css scss less sql csv ini cfg".split())
+HIDDEN_TEXT, HIDDEN_PATH = re.compile(r"#[0-9a-f]{12}"), re.compile(r"/[0-9a-f]{12}")
+"""What words and paths become: that stays as it is when the rest of a stream falls silent later."""
 KNOWN_PROGRAMS = frozenset({"rm", "git"})
 """Programs that facts ask for by name."""
 
@@ -244,19 +246,22 @@ def silence_mark(mark: Mark, salt: str) -> Mark:
 
 
 def hide_text(text: str, salt: str) -> str:
-    """A stand-in that is the same for the same words of one stream; for a shell it is a comment."""
+    """A stand-in that is the same for the same words of one stream, and its own; for a shell it is a comment."""
     words = " ".join(text.split())
+    if HIDDEN_TEXT.fullmatch(words):
+        return words
     return f"#{hash_text(f'{salt} {words}')}" if words else ""
 
 
 def hide_path(path: str, cwd: str, folder: str = "") -> str:
-    """A stand-in that is the same for the same file in every stream, with its ending, if that is a common one."""
+    """A stand-in that is the same for the same file in every stream, and its own; a common ending stays."""
     if not path:
         return ""
     whole = make_absolute(path, make_absolute(folder, cwd) if folder else cwd)
     ending = ENDING.search(whole)
     is_known = ending is not None and ending[1].lower() in load_file_kinds().code | OTHER_ENDINGS
-    return f"/{hash_text(whole)}{ending[0].lower() if ending and is_known else ''}"
+    kept = ending[0].lower() if ending and is_known else ""
+    return path if HIDDEN_PATH.fullmatch(path.removesuffix(kept)) else f"/{hash_text(whole)}{kept}"
 
 
 def hash_text(text: str) -> str:

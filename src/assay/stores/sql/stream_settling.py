@@ -248,7 +248,8 @@ def forget_words(connection: Connection, stream: StreamFiles, silent: StreamPiec
         connection.execute(update(files).where(files.c.id == file_id).values(gone))
     first = min(silent.pieces, key=lambda piece: rank_file(piece[0], piece[1]))[1]
     title = first.title or first.asked
-    wordless = {"title": title, "branch": first.branch, "facts": b"", "is_forgotten": True}
+    is_forgotten = all(part.is_forgotten for _, part, _ in silent.pieces)
+    wordless = {"title": title, "branch": first.branch, "facts": b"", "is_forgotten": is_forgotten}
     connection.execute(update(streams).where(named).values(wordless))
     of_stream = and_(segments.c.agent == stream.agent, segments.c.stream == stream.id)
     packed = connection.execute(select(segments.c.turns).where(of_stream)).scalars()
@@ -330,5 +331,5 @@ def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, objec
         "facts": first.facts if settled.facts is None else settled.facts,
         "shares": settled.stream.shares,
         "generation": settled.stream.generation,
-        "is_forgotten": False,
+        "is_forgotten": all(part.is_forgotten for part in parts.values()),
     }
