@@ -16,6 +16,7 @@ from assay.pipeline.retention import forget_expired
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, read_transcripts, score_run
 from assay.stores import Store, open_store
+from assay.stores.sql import SqlStore
 from assay.testing.claude_code import (
     build_prompt,
     build_reply,
@@ -88,6 +89,24 @@ def test_words_are_deleted_from_every_byte_of_the_store(store: Store, folder: Pa
     assert read(store, folder) == 1
     assert not hold(store, "wombat")
     assert hold(store, "numbat")
+
+
+def test_what_was_replaced_before_lies_in_no_free_page(store: Store, tmp_path: Path):
+    talk(tmp_path / "in", "old", LOOM, "wombat", more=300)
+    read(store, tmp_path / "in", Config())
+    (tmp_path / "in" / "old.jsonl").unlink()
+    talk(tmp_path / "in", "old", LOOM, "dingo")
+    read(store, tmp_path / "in", Config())
+    assert read(store, tmp_path / "in") == 1
+    assert (hold(store, "wombat"), hold(store, "dingo")) == (False, False)
+
+
+def test_every_connection_overwrites_what_it_deletes(store: Store):
+    assert isinstance(store, SqlStore)
+    for _ in range(2):
+        store.answers.drop_answers("2026")
+        with store.database.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
 
 
 def test_the_report_is_that_of_words_that_were_withheld(store: Store, folder: Path, tmp_path: Path):

@@ -81,15 +81,11 @@ class Database:
     def scrubbing(self) -> Iterator[Connection]:
         """A transaction after which nothing of what it replaced is left in the files of an SQLite database."""
         with explain_errors(self.where), self.engine.connect() as connection:
-            is_sqlite = connection.dialect.name == "sqlite"
-            driver = connection.connection.driver_connection
-            if is_sqlite and isinstance(driver, sqlite3.Connection):
-                driver.execute("PRAGMA secure_delete=ON")
             with connection.begin():
                 yield connection
-            if is_sqlite and isinstance(driver, sqlite3.Connection):
+            driver = connection.connection.driver_connection
+            if isinstance(driver, sqlite3.Connection):
                 driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                driver.execute("PRAGMA secure_delete=OFF")
 
 
 @contextmanager

@@ -39,6 +39,7 @@ def prepare_connection(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA secure_delete=ON")  # else words that were replaced lie in free pages
     connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
 
 
