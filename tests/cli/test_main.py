@@ -64,6 +64,7 @@ def test_help_names_every_command():
     assert not [name for name in COMMANDS if name not in ran.out]
 
 
+@pytest.mark.long
 @each_row("name", sorted(NAMES), ids=" ".join)
 def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     ran = run(*name, "--help")

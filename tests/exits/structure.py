@@ -111,6 +111,7 @@ RULES: dict[str, Rule] = {
             "pipeline/doctor.py": "counts streams; skips go through privacy.redact_skips",
             "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
             "pipeline/usage.py": "names folders, redacted, and counts",
+            "pipeline/store_care.py": "takes names of streams alone, to forget their words",
             "pipeline/langfuse_upload.py": "names and agents of streams; their words through privacy.redact_stream",
             "cli/streams.py": "through privacy.redact_summary and privacy.redact_skips",
             "cli/show.py": "through privacy.redact_summary and privacy.redact_stream",

@@ -60,6 +60,7 @@ def test_every_turn_that_is_shown_is_one_of_the_session(number: int):
     assert shown[-1] == len(case.turns) + (case.after is not None)
 
 
+@pytest.mark.long
 @each
 def test_what_is_shown_is_as_it_would_be_quoted(number: int):
     quotes = read(rendered(number, MOST)[0]).quotes

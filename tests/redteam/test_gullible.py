@@ -62,6 +62,7 @@ def test_the_attackers_words_alone_crush_nothing(name: str):
     assert bool(crushed) is (name in CONFIRMED), crushed
 
 
+@pytest.mark.long
 @each
 def test_the_attackers_words_are_never_explicit_evidence(name: str):
     explicit = [one.judged for _, one in outcomes(name) if one.judged.evidence == "explicit"]
