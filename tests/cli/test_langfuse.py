@@ -679,6 +679,22 @@ def test_a_secret_is_not_uploaded(server, here):
     assert (TOKEN in sent, "[redacted:github-token]" in sent) == (False, True)
 
 
+def test_of_a_conversation_of_several_tenants_only_those_turns_leave_that_may(server, here):
+    Path("assay.toml").write_text(OPTED_OUT)
+    lines = [
+        record
+        for n, cwd in enumerate(("/home/ada/loom", "/home/ada/mill", "/home/ada/loom"))
+        for record in (
+            build_prompt(10 * n, f"Mend it in {cwd[-4:]}", sessionId="s1", cwd=cwd),
+            build_reply(10 * n + 1, f"Mended {cwd[-4:]}", sessionId="s1", cwd=cwd),
+        )
+    ]
+    write_lines(here.folder / "in" / "s1.jsonl", *lines)
+    told = run(server, "upload", here.folder / "in", *here.kept, "--yes")[1]
+    assert "1 session: 2 traces sent" in told
+    assert "mill" not in json.dumps(server.observations)
+
+
 def test_forgotten_scores_are_gone_and_so_is_what_was_pulled(server, here, tmp_path):
     server.observations = build_bug_fix("a") + build_bug_fix("b", first=51)
     data = {"XDG_DATA_HOME": str(tmp_path / "data")}

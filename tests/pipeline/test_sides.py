@@ -114,7 +114,7 @@ def test_what_can_not_be_is_said_with_what_can(word: str, said: str) -> None:
         parse_side(word, SOME, NOW)
 
 
-@each_row("when", ["", "soon", "2026-13-01", "999999d"])
+@each_row("when", ["", "soon", "2026-13-01", "999999d", "0001-01-01T00:00+05:00"])
 def test_a_day_that_is_none_is_refused(when: str) -> None:
     with pytest.raises(BadInput, match="give a day"):
         split_at(when, NOW)

@@ -22,11 +22,15 @@ def list_uploadable(store: Store, roots: Sequence[str] | None, choice: Selection
     return [one for one in found if one.agent != PULLED]
 
 
-def redact_versions(visible: privacy.VisibleStream) -> Stream:
-    """A stream as it may be seen, of which the client's versions are told too: they are whatever a record says."""
+def select_leaving(visible: privacy.VisibleStream) -> Stream:
+    """What of a stream may leave: the turns that nobody withholds, with the client's versions redacted too.
+
+    Versions are whatever a record says.
+    """
     stream = visible.stream
     versions = tuple(visible.redactor.text(one) for one in stream.about.versions)
-    return replace(stream, about=replace(stream.about, versions=versions))
+    heard = tuple(turn for turn, owner in zip(stream.turns, visible.owners, strict=True) if not owner.withheld)
+    return replace(stream, about=replace(stream.about, versions=versions), turns=heard)
 
 
 def upload_streams(
@@ -39,7 +43,7 @@ def upload_streams(
         rules = privacy.build_rules(config, pick_report_time(config))
         for one in streams:
             visible = privacy.redact_stream(delivery.store.transcripts.load_stream(one.agent, one.id), rules)
-            traces = [] if visible.withheld else build_traces(redact_versions(visible), environment)
+            traces = [] if visible.withheld else build_traces(select_leaving(visible), environment)
             if traces:
                 yield one.id, traces
             else:

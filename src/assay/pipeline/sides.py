@@ -60,9 +60,9 @@ def split_at(when: str, now: datetime) -> tuple[Side, Side]:
         else:
             said = datetime.fromisoformat(when.strip())
             moment = said.replace(tzinfo=zone) if said.tzinfo is None else said
+        told = moment.astimezone(zone).strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
     except (ValueError, OverflowError):
         raise BadInput(f"--before-after {when!r}: give a day (2026-11-03), a time, or how long ago (30d, 4w)") from None
-    told = moment.astimezone(zone).strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
 
     def has_begun(one: Session) -> bool | None:
         began = find_moment(one, zone)
