@@ -48,6 +48,7 @@ def test_paths_stand_behind_the_sides(home: Path):
         ([], "give two sides"), (["opus"], "give two sides"), (["opus", "spindle"], "'spindle' is no project"),
         (["2019", "2020-01"], "'2019' is no project"), (["2020-01", "2026-11"], "no session began then"),
         (["opus", "sonnet", "--since", "2030-01-01"], "none of 17 sessions fits --since 2030-01-01"),
+        (["project:moon", "project:loom"], "there are: ledger, tide-clock"),
         (["--before-after", "soon"], "give a day"), (["opus", "opus"], "are the same sessions"),
     ],
 )  # fmt: skip

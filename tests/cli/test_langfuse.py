@@ -427,6 +427,17 @@ def test_a_session_that_is_not_there_is_told_and_the_others_are_scored(server, h
     assert here.score("nobody")[0] == 2
 
 
+def test_a_choice_that_fits_no_session_is_told_and_is_no_failure(server, here):
+    server.observations = build_bug_fix("a")
+    code, told = here.score("--tag", "nobody")
+    assert (code, told.strip()) == (0, "no session is like that; nothing to write")
+
+
+def test_an_address_that_is_none_is_named_by_its_variable(server):
+    with pytest.raises(BadInput, match="LANGFUSE_HOST: 'loom' is no address"):
+        run(server, "status", LANGFUSE_HOST="loom")
+
+
 @pytest.mark.parametrize("judge", ["offline", "anthropic"])
 def test_without_anybodys_words_there_is_insufficient_evidence_and_no_failure(server, here, judge):
     server.observations = build_wordless("mute")

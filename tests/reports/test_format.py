@@ -4,7 +4,7 @@ import ast
 import json
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from assay.reports.format import fit_names, format_end, format_resume, format_sparkline, format_words, sanitize_text
@@ -24,6 +24,7 @@ values = st.recursive(
 
 
 @given(wild, st.integers(10, 60))
+@example("00000000000000\n0", 15)
 def test_a_text_is_cut_behind_a_word_and_fits(text: str, width: int):
     flat, cut = " ".join(sanitize_text(text).split()), format_words(text, width)
     assert len(cut) <= width

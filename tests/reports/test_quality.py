@@ -68,6 +68,14 @@ def test_the_table_shows_score_label_weight_reason_and_evidence() -> None:
     assert "judged by offline in one piece" in text
 
 
+def test_a_long_quote_stays_behind_its_turn() -> None:
+    said = Dimension(score=0.5, label=None, evidence=[Citation(turn=2, quote="loom/" * 20)], rationale="Why.")
+    found = score_quality("x", PROFILE, [ChunkJudgement(dimensions={"tool_efficiency": said}, own_tokens=1)], JUDGE)
+    lines = drawn(render_quality([found], PROFILE), width=60).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("    turn 2  “loom/"))
+    assert lines[first + 1].startswith(" " * 12 + "om/loom/")
+
+
 def test_what_was_not_scored_has_no_bar_and_says_why() -> None:
     lines = drawn(render_quality([FULL], PROFILE)).splitlines()
     row = next(line for line in lines if line.startswith("error handling "))

@@ -27,6 +27,7 @@ from assay.evals.running.recorded_run import (
 )
 from assay.evals.running.trial import TrialRecord
 from assay.evals.tasks.task import Suite, Task, load_suite
+from assay.reports.format import format_count
 from assay.types.evals import ARMS, Evaluation, TrialLine
 
 REPLAY_EXAMPLE = "Example: `assay eval replay .assay/runs/3f2a91c0 --judge anthropic --tasks tasks --yes`"
@@ -153,7 +154,8 @@ def split_trials(request: SplitRequest) -> None:
 def describe_splits(found: SplitTally, arm: str) -> str:
     """What came of the splits, in lines."""
     rules = {"tested": f"{found.repeats} against {found.repeats} repeats", "seed": "one run against another"}
-    lines = [f"{found.splits} random splits of the {arm}'s trials of {found.tasks} tasks, each half against the other"]
+    tasks = format_count(found.tasks, "task")
+    lines = [f"{found.splits} random splits of the {arm}'s trials of {tasks}, each half against the other"]
     for rule, verdicts in (("tested", found.tested), ("seed", found.seed)):
         if verdicts:
             told = ", ".join(f"{verdict} {n / found.splits:.1%}" for verdict, n in verdicts.items())

@@ -74,8 +74,8 @@ def print_delivery(done: PushReport | None, found: PullReport, as_json: bool) ->
         *(f"{format_line(name, NAME)}: {format_line(why, 300)}" for name, why in found.failed),
         *(describe_delivery(done) if done else ()),
     ]
-    print_answer(as_json, build_delivery_view(done, found), lines)
-    if done is None or not done.is_complete or found.empty or found.failed:
+    print_answer(as_json, build_delivery_view(done, found), lines or ["no session is like that; nothing to write"])
+    if (done and not done.is_complete) or found.empty or found.failed:
         raise typer.Exit(INCOMPLETE)
 
 

@@ -102,12 +102,12 @@ def restore(file: Backup, store: StorePath = None, as_json: AsJson = False) -> N
 
 @app.command("prune")
 def prune(older_than: OlderThan = None, store: StorePath = None, yes: Sure = False, as_json: AsJson = False) -> None:
-    """Delete words that are kept too long: by the `retention_days` of your settings, or by age; numbers stay."""
+    """Delete words that are kept too long, by `retention_days` or by age; facts stay, but no score counts them."""
     now = datetime.now(UTC)
     with open_own(store) as kept:
         before = kept.count_bytes()
         if older_than is not None:
-            confirm(yes, f"Delete the words of all sessions that ended more than {older_than} days ago?")
+            confirm(yes, f"Delete the words of what ended more than {older_than} days ago? It will count in no score.")
             forgotten = forget_before(kept, now - timedelta(days=older_than))
         else:
             forgotten = forget_expired(kept, load_own_tenants(os.environ), now)
@@ -144,7 +144,7 @@ def confirm(is_sure: bool, question: str) -> None:
     if is_sure:
         return
     if not os.isatty(0):
-        raise BadInput("prune --older-than deletes for good: say --yes")
+        raise BadInput("prune --older-than deletes for good, and what has no words counts in no score: say --yes")
     typer.confirm(question, abort=True)
 
 

@@ -120,7 +120,10 @@ def connect(
     name = urlsplit(host if "//" in host else f"//{host}").hostname or ""
     is_cloud = name == "langfuse.com" or name.endswith(".langfuse.com")
     allowed = (FREE if is_cloud else {}) if per_minute is None else per_minute
-    http = Http(host, keys, policy=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
+    try:
+        http = Http(host, keys, policy=patience, clock=clock, per_minute=allowed, transport=transport, clean=clean)
+    except BadInput as error:
+        raise BadInput(f"LANGFUSE_HOST: {error}") from None
     client = Client(http, is_cloud, keys[0])
     try:
         client.probe()

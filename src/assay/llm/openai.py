@@ -101,9 +101,11 @@ def find_served_model(sdk: ModuleType, access: Mapping[str, Any], url: str) -> s
         with sdk.OpenAI(**access, timeout=10.0) as client:
             listing = msgspec.json.decode(client.get("/models", cast_to=str), type=ModelListing)
     except (sdk.APIError, msgspec.MsgspecError):
-        raise ModelUnavailable(f"{url} does not say which models it has; check model.url, or set model.name") from None
+        raise ModelUnavailable(
+            f"{url} does not say which models it has; check --model-url (model.url), or give --model (model.name)"
+        ) from None
     if not listing.data:
-        raise ModelUnavailable(f"{url} has no model; set model.name")
+        raise ModelUnavailable(f"{url} has no model; give --model (model.name)")
     return listing.data[0].id
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from assay.errors import BadInput
 from assay.pipeline.inputs import parse_project
 from assay.pipeline.scoring_run import is_in_project
+from assay.reports.format import shorten_paths
 from assay.scores.breakdown import name_intent, name_project
 from assay.types import Session
 
@@ -79,7 +80,8 @@ def name_side(kind: str, name: str, sessions: Sequence[Session]) -> Side:
     """The sessions of a project, model, branch …; that there are none is told with what there is."""
     takes = match_name(kind, name, sessions)
     if not any(map(takes, sessions)):
-        there = sorted({one for session in sessions for one in list_names(session, kind)})
+        names = {one for session in sessions for one in list_names(session, kind)}
+        there = sorted(shorten_paths(names).values() if kind == "project" else names)
         more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
         told = ", ".join(there[:MOST_NAMED]) or "none is known"
         raise BadInput(f"{kind}:{name}: no session is of it; there are: {told}{more}")

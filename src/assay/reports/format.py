@@ -128,11 +128,11 @@ def format_line(text: str, width: int) -> str:
 
 def format_words(text: str, width: int) -> str:
     """The text on one line, cut behind a whole word, where that leaves most of it."""
-    cut = format_line(text, width)
-    if not cut.endswith("…") or len(" ".join(sanitize_text(text).split())) <= width:
-        return cut
-    kept = cut[:-1].rpartition(" ")[0] if " ".join(sanitize_text(text).split())[len(cut) - 1] != " " else cut[:-1]
-    return f"{kept.rstrip()} …" if 2 * len(kept) > width else cut
+    flat = " ".join(sanitize_text(text).split())
+    if len(flat) <= width:
+        return format_line(text, width)
+    kept = flat[: width - 2] if flat[width - 2] == " " else flat[: width - 2].rpartition(" ")[0]
+    return f"{kept.rstrip()} …" if 2 * len(kept) > width else format_line(text, width)
 
 
 def format_resume(one: StreamSummary) -> str:

@@ -160,7 +160,7 @@ def render_session(one: Quality, profile: Profile, title: str) -> list[Renderabl
         )
     if one.overall_quality is None and find_common_reason(one):
         return [head, whole, Text(describe_judge(one), "dim"), Text()]
-    reasons = [Padding(render_reason(name, dimension), (0, 0, 0, 2)) for name, dimension in one.dimensions.items()]
+    reasons = [Padding(part, (0, 0, 0, 2)) for each in one.dimensions.items() for part in render_reason(*each)]
     return [head, whole, table, *reasons, Text(describe_judge(one), "dim"), Text()]
 
 
@@ -173,12 +173,15 @@ def render_bar(value: float | None, length: int = BAR) -> Text:
     return Text.assemble((FULL * full, style), (EMPTY * (length - full), "dim"))
 
 
-def render_reason(name: str, found: Dimension) -> Text:
+def render_reason(name: str, found: Dimension) -> list[RenderableType]:
     """Why, and the words that show it."""
-    text = Text.assemble((f"{format_name(name)}: ", "bold"), format_line(explain_dimension(found), MOST_WORDS))
+    why = Text.assemble((f"{format_name(name)}: ", "bold"), format_line(explain_dimension(found), MOST_WORDS))
+    quotes = Table.grid(padding=(0, 0, 0, 2))
+    quotes.add_column(style="dim", no_wrap=True)
+    quotes.add_column(style="dim", overflow="fold")
     for citation in found.evidence:
-        text.append(f"\n  turn {citation.turn}  “{format_line(citation.quote, MOST_QUOTE)}”", "dim")
-    return text
+        quotes.add_row(f"turn {citation.turn}", Text(f"“{format_line(citation.quote, MOST_QUOTE)}”"))
+    return [why, Padding(quotes, (0, 0, 0, 2))] if found.evidence else [why]
 
 
 # --- Markdown ---------------------------------------------------------------------------------

@@ -34,6 +34,8 @@ PRICES = "by list prices; a subscription is billed otherwise"
 def render_usage(found: UsageReport, width: int, by: str | None = None) -> Group:
     """The sum of all, and tables by what it is asked for, else by model, project and day."""
     parts: list[RenderableType] = [Text(describe_total(found.total), TITLE)]
+    if not found.total.streams:
+        return Group(*parts)
     for way, most in ({by: 0} if by else FIRST).items():
         rows = found.by[way]
         shown = rows if not most else rows[-most:] if way in PERIODS else rows[:most]
