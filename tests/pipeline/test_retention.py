@@ -1,6 +1,7 @@
 """Words whose retention has passed are deleted from the store, and facts in numbers stay."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -153,6 +154,13 @@ def test_what_models_said_so_long_ago_goes_too_and_what_it_cost_stays(store: Sto
         store.answers.save_answer(QuestionResult(key=key, job="j", version="1", text="a wombat", calls=(call,)), "x")
     read(store, folder)
     assert (store.answers.load_answers(["early", "late"]).keys(), len(store.answers.list_calls())) == ({"late"}, 2)
+
+
+def test_where_nothing_is_old_nobody_is_waited_for(store: Store, folder: Path):
+    scan(store, find_transcripts([folder], Config()), 1, ignore_progress)
+    with closing(sqlite3.connect(store.where, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert forget_expired(store, KEPT.tenants, START + timedelta(days=20)) == 0
 
 
 def test_a_stream_that_changed_meanwhile_is_left_for_the_next_time(store: Store, folder: Path):

@@ -124,7 +124,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     paths: Annotated[tuple[str, ...], Meta(description="a list of transcripts or folders of them")] = ()
     """Read where a command is given none; empty: where the agents keep theirs."""
-    store: Annotated[str, Meta(description="a file path or a sqlite:/// URL")] = ""
+    store: Annotated[str, Meta(description="a file path, or a sqlite:/// or postgresql:// URL")] = ""
     timezone: Annotated[str, Meta(description="an IANA name such as Europe/Berlin")] = ""
     """Empty: the machine's own."""
     judge: Annotated[str, Meta(min_length=1, description="the name of a judge such as offline")] = "offline"

@@ -311,7 +311,7 @@ def find_prompts(kept: StreamPieces, words: Sequence[str], rules: PrivacyRules) 
             if turn.prompt is None or not any(word in said.lower() for word in words):
                 continue
             if not find_owner(turn.signs or (part.cwd,), part.ended_at, rules).withheld:
-                found[turn.prompt.at] = redactor.text(said)
+                found[turn.prompt.at] = "\n".join(filter(None, (found.get(turn.prompt.at), redactor.text(said))))
     return found
 
 
