@@ -315,7 +315,7 @@ KNOWN = f"known: {', '.join(list_keys())}"
 MODE = 'give "confirm", "hard" or "off"'
 MINUTES = "give a number of minutes, 0 to 10080 (a week)"
 SHARE = "give a share of files above 0 and up to 1"
-STORE = "give a file path or a sqlite:/// URL"
+STORE = "give a file path, or a sqlite:/// or postgresql:// URL"
 JUDGE = "give the name of a judge such as offline"
 NO_ZONE = "no such time zone; give an IANA name such as Europe/Berlin"
 
