@@ -104,6 +104,13 @@ def test_a_folder_given_is_looked_at_instead(home: Path, tmp_path: Path):
     assert str(other) in [one["path"] for one in health["places"]]
 
 
+def test_a_usual_folder_that_is_a_link_is_told_once_and_is_not_called_given(home: Path, tmp_path: Path):
+    (home / ".claude").rename(tmp_path / "elsewhere")
+    (home / ".claude").symlink_to(tmp_path / "elsewhere")
+    places = [one for one in doctor(home, "--json").json["places"] if one["files"]]
+    assert [(one["agent"], one["path"]) for one in places] == [("claude-code", str(home / ".claude" / "projects"))]
+
+
 def test_deleted_files_are_counted(home: Path):
     doctor(home, "--json")
     (home / ".claude" / "projects" / "-home-ada-loom" / "old.jsonl").unlink()

@@ -84,7 +84,7 @@ def test_in_a_pipe_nobody_is_asked_and_nothing_is_guessed(home: Path):
     [
         (["--path", "/nowhere"], "/nowhere: no such file"),
         (["--judge", "nobody"], "nobody"),
-        (["--never", "phones"], "'phones': give email, home, hosts, or a folder"),
+        (["--never", "phones"], "--never 'phones': give email, home, hosts, or a folder"),
         (["--here", "--path", "/"], "may only name transcripts in its own folder"),
     ],
 )

@@ -163,9 +163,10 @@ def test_an_id_is_that_of_a_stream_where_that_is_said(scored: tuple[Path, list[d
     assert "no stream begins with" in ran.err
 
 
+@pytest.mark.parametrize("command", [["show"], ["session", "rename"], ["eval", "mine"]])
 @pytest.mark.parametrize("given", ["nowhere/at/all.jsonl", "gone.jsonl", "/"])
-def test_a_path_is_no_id_and_that_is_said(store: Path, given: str):
-    ran = run("show", given, "--store", store)
+def test_a_path_is_no_id_and_that_is_said(store: Path, command: list[str], given: str):
+    ran = run(*command, given, *(["title"] if command[-1] == "rename" else []), "--store", store)
     assert (ran.code, ran.out, is_one_line(ran.err)) == (2, "", True)
     assert ("no such file or folder" if given != "/" else "is a path, not an id") in ran.err
 

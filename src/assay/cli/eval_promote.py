@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from assay.cli.options import AsJson, StorePath, options
 from assay.cli.output import let_pipe_close, print_json
-from assay.cli.settings import load_last_config
+from assay.cli.settings import check_id, load_last_config
 from assay.errors import BadInput
 from assay.evals.promoting.mine import MineRequest, mine_session
 from assay.evals.promoting.promote import PromoteRequest, Promotion, promote_candidate
@@ -106,6 +106,7 @@ def promote_run(given: PromoteOptions) -> None:
 @options(MineOptions)
 def mine_task(given: MineOptions) -> None:
     """Turn a session that did not land into a task to fill in: prompt, repository, checks from the later fix."""
+    check_id(given.session)
     config = load_last_config(rework_repos=[given.repo] if given.repo else None, store=given.store)
     request = MineRequest(session=given.session, into=given.into, repository=given.repo, fix=given.fix)
     with closing(open_existing_store(pick_store_url(config.store, os.environ))) as store:

@@ -103,7 +103,7 @@ def collect_choices(request: InitRequest) -> Choices:
         raise BadInput("nobody is there to be asked; give --path, --judge or --never, or --defaults for the usual")
     paths = read_folders(request.path or ())
     judge = read_judge(request.judge or "offline")
-    never = read_never(request.never or ())
+    never = read_never(request.never or (), "--never ")
     if is_asked:
         paths = paths if request.path else ask_until(ask_folders(), lambda said: read_folders(split_answer(said)))
         judge = judge if request.judge else ask_until(ask_judge(), lambda said: read_judge(said.strip() or "offline"))
@@ -142,13 +142,14 @@ def read_judge(name: str) -> str:
     return name
 
 
-def read_never(given: Sequence[str]) -> tuple[list[str], list[str]]:
+def read_never(given: Sequence[str], flag: str = "") -> tuple[list[str], list[str]]:
     """What is redacted, and folders that are silent."""
     redacted = [one for one in REDACTABLE if one in given]
     folders = [one for one in given if one not in REDACTABLE]
     for one in folders:
         if "/" not in one and "\\" not in one and not one.startswith("~") and not Path(one).is_dir():
-            raise BadInput(f"{format_line(one, 60)!r}: give email, home, hosts, or a folder such as ~/src/secret")
+            said = f"{flag}{format_line(one, 60)!r}"
+            raise BadInput(f"{said}: give email, home, hosts, or a folder such as ~/src/secret")
     return redacted, [one if one.startswith("~") else os.path.abspath(one) for one in folders]
 
 

@@ -11,7 +11,7 @@ import typer
 
 from assay.cli.options import AsJson, StorePath, check_word
 from assay.cli.output import let_pipe_close, print_json, print_note
-from assay.cli.settings import load_last_config
+from assay.cli.settings import check_id, load_last_config
 from assay.cli.terminal import Console
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
@@ -52,9 +52,7 @@ Title = Annotated[list[str], typer.Argument(metavar="TITLE…", help="The new ti
 def split(session: Id, turn: TurnOf, store: StorePath = None) -> None:
     """Let a new session begin with a turn of this one."""
     with open_corrections(store) as (kept, config):
-        before, after = corrections.split_session(
-            kept, config, find_one_session(kept, config, session), turn, format_now()
-        )
+        before, after = corrections.split_session(kept, config, find_given(kept, config, session), turn, format_now())
     print_line(f"split {before.id} {quote_title(before)}: {after.id} {quote_title(after)} is a session of its own")
 
 
@@ -62,7 +60,7 @@ def split(session: Id, turn: TurnOf, store: StorePath = None) -> None:
 def merge(session: Id, other: Other, store: StorePath = None) -> None:
     """Make one session of two."""
     with open_corrections(store) as (kept, config):
-        one, two = find_one_session(kept, config, session), find_one_session(kept, config, other)
+        one, two = find_given(kept, config, session), find_given(kept, config, other)
         whole = corrections.merge_sessions(kept, config, one, two, format_now())
     print_line(f"merged {two.id} into {one.id}: {whole.id} {quote_title(whole)} is both")
 
@@ -71,7 +69,7 @@ def merge(session: Id, other: Other, store: StorePath = None) -> None:
 def rename(session: Id, title: Title, store: StorePath = None) -> None:
     """Give a session another title."""
     with open_corrections(store) as (kept, config):
-        old = find_one_session(kept, config, session)
+        old = find_given(kept, config, session)
         new = corrections.rename_session(kept, config, old, " ".join(title), format_now())
     print_line(f"renamed {new.id}: {quote_title(old)} is now {quote_title(new)}")
 
@@ -83,7 +81,7 @@ def mark(session: Id, verdict: Verdict = None, why: Why = "", undo: Undo = False
         raise BadInput(f"give either a verdict ({', '.join(VERDICTS)}) or --undo")
     check_word(verdict, [*VERDICTS], "VERDICT")
     with open_corrections(store) as (kept, config):
-        found = find_one_session(kept, config, session)
+        found = find_given(kept, config, session)
         if verdict is None:
             after = corrections.withdraw_verdict(kept, config, found, format_now())
             print_line(f"{after.id} {quote_title(after)}: {describe_withdrawal(after)}")
@@ -113,6 +111,12 @@ def marks(as_json: AsJson = False, store: StorePath = None) -> None:
 def describe_withdrawal(session: Session) -> str:
     """What holds of a session after a verdict was taken back."""
     return f"taken back; {explain_outcome(session)}" if session.marked else "taken back; the judge's word holds again"
+
+
+def find_given(kept: Store, config: Config, given: str) -> Session:
+    """The session that is meant; a path is none."""
+    check_id(given)
+    return find_one_session(kept, config, given)
 
 
 @contextmanager

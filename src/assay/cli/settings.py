@@ -1,6 +1,7 @@
 """The settings of a command: those that hold here with what its options override, and what the last report knew."""
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -9,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from assay.cli.options import check_word
+from assay.cli.options import check_word, is_path
 from assay.config import Config, is_projects, load
 from assay.errors import BadInput
 from assay.git.repo import open_repo
-from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.inputs import pick_report_time, resolve_path
 from assay.pipeline.judgement import check_judge
 from assay.stores import Store, has_store, open_store, pick_store_url
 
@@ -128,3 +129,10 @@ def load_last_report(config: Config) -> LastReport:
     except msgspec.DecodeError:  # of another version
         return LastReport()
     return LastReport(flags=report.flags) if is_projects(config.store, os.environ, Path.cwd()) else report
+
+
+def check_id(given: str) -> None:
+    """Refuse a path: sessions have ids."""
+    if is_path(given):
+        there = resolve_path(Path(given))
+        raise BadInput(f"{there}: is a path, not an id; `assay sessions {shlex.quote(given)}` lists its sessions")

@@ -1,10 +1,8 @@
 """`assay show`: one session, or one stream, on a screen; in full, with all evidence and turn by turn."""
 
 import os
-import shlex
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,18 +22,16 @@ from assay.cli.options import (
     StorePath,
     Timezone,
     Votes,
-    is_path,
     options,
     read_overrides,
 )
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
-from assay.cli.settings import list_what_ifs, load_last_config, load_last_report
+from assay.cli.settings import check_id, list_what_ifs, load_last_config, load_last_report
 from assay.cli.terminal import Console, open_pager
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
-from assay.pipeline.inputs import resolve_path
 from assay.pipeline.lookup import LAST, find_last, read_turns
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
@@ -116,13 +112,6 @@ def command(request: ShowRequest) -> None:
             Showing(run=run, is_stream=request.stream, in_full=request.full, as_json=request.as_json, lists=lists),
             request.id,
         )
-
-
-def check_id(given: str) -> None:
-    """Refuse a path: sessions have ids."""
-    if is_path(given):
-        there = resolve_path(Path(given))
-        raise BadInput(f"{there}: is a path, not an id; `assay sessions {shlex.quote(given)}` lists its sessions")
 
 
 def describe_last_flags(config: Config) -> str:

@@ -115,7 +115,8 @@ def redact_cleanup(one: CleanupPlan, redactor: Redactor) -> CleanupPlan:
 def list_places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], home: Path) -> list[WatchedFolder]:
     """Every usual folder and every root of this scan, with what lies in it."""
     known = {str(root): agent for agent, roots in find_usual_roots(env, home).items() for root in roots}
-    roots = dict.fromkeys([*known, *outcome.roots])
+    usual = {os.path.realpath(root) for root in known}
+    roots = dict.fromkeys([*known, *(root for root in outcome.roots if root not in usual)])
     return [
         WatchedFolder(
             agent=known.get(root, "given"),
