@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,8 @@ from msgspec.structs import replace
 
 from assay.langfuse import Delivery, build_traces, find_project, pull_sessions, upload_sessions
 from assay.sources import langfuse
+from assay.sources.langfuse import uploaded
+from assay.sources.langfuse.records import UPLOAD_SOURCE, Record
 from assay.stores import Store, open_store
 from assay.testing import read_turns
 from assay.testing.observations import read_spans
@@ -126,6 +129,25 @@ def test_what_the_server_swallows_is_told_and_sent_again_next_time(make: Make, s
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 seconds = st.integers(0, 59).map(at)
+
+
+odd = st.one_of(
+    st.none(), texts, st.sampled_from(["--5", "-", "٣", "9" * 19, "shell", "ok", "create"]), st.just(10**30),
+    st.integers(), st.booleans(), st.floats(allow_nan=False), st.lists(st.integers(), max_size=5),
+)  # fmt: skip
+
+
+@given(
+    st.sampled_from(["SPAN", "TOOL", "GENERATION"]),
+    st.dictionaries(st.sampled_from(["kind", "status", "exit_code", "of", "key", "images", "commits", "agent"]), odd),
+    st.lists(st.lists(odd, min_size=3, max_size=5), max_size=3),
+    odd,
+)
+def test_whatever_a_server_says_of_an_upload_can_be_read_and_kept(kind: str, told: dict, rows: list, one: Any):
+    metadata = {"source": UPLOAD_SOURCE, "prompt": told, "call": told | {"edits": rows}, "marks": rows, "key": one}
+    record = Record(type=kind, id="a", trace="t", at=NOON, usage={"input": 1}, metadata=metadata)
+    for event in uploaded.read_uploaded(record, ""):
+        msgspec.msgpack.encode(event)
 
 
 @st.composite

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assay.langfuse.observations import build_root, merge_records, parse_v2, parse_v3, sort_records
 from assay.sessions.turns import TurnBuilder
 from assay.sources import langfuse
+from assay.sources.langfuse.messages import find_exit_code
 from assay.sources.langfuse.records import Record, to_usage
 from assay.testing.observations import (
     build_assistant_message,
@@ -520,3 +521,8 @@ HEADS = [
 @pytest.mark.parametrize(("head", "is_ours"), HEADS)
 def test_only_pulled_files_are_claimed(head, is_ours):
     assert langfuse.claims(head) is is_ours
+
+
+@each_row(("code", "kept"), [(0, 0), (3221225786, 3221225786), (-1, -1), (10**30, None), (True, None), ("0", None)])
+def test_an_exit_code_is_one_that_a_system_has(code: Any, kept: int | None):
+    assert find_exit_code({"metadata": {"exit_code": code}}) == kept

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from assay.sources.langfuse.records import to_exit_code
 from assay.types import Call, CallKind, CallStatus, Edit
 from assay.types.lines import find_changed_lines, hash_lines
 from assay.types.value import to_list, to_table, to_text
@@ -235,8 +236,8 @@ def find_exit_code(output: Any) -> int | None:
     """The exit code that stands beside an output."""
     told = to_table(parse_json(output) if isinstance(output, str) and output[:2] == '{"' else output)
     for one in (to_table(told.get("metadata")), told):
-        code = one.get("exit_code", one.get("exitCode"))
-        if isinstance(code, int) and not isinstance(code, bool):
+        code = to_exit_code(one.get("exit_code", one.get("exitCode")))
+        if code is not None:
             return code
     return None
 

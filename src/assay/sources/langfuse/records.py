@@ -82,6 +82,12 @@ def name_stream(session: str, host: str, project: str) -> str:
     return f"{session}@{host}/{project}" if project else session
 
 
+def to_exit_code(value: Any) -> int | None:
+    """An exit code, which has 32 bits with or without a sign; `None` for what can't be one."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and -(1 << 31) <= value < 1 << 32 else None
+
+
 def to_count(value: Any) -> int:
     """A count, which OpenTelemetry may give as text; 0 for what can't be one."""
     try:

@@ -1,10 +1,11 @@
 """What `assay langfuse upload` sent, read back as it was: spans that say of themselves what they stand for."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, get_args
 
 from assay.sources.langfuse.messages import find_text, parse_json
-from assay.sources.langfuse.records import NO_USAGE, UPLOAD_SOURCE, Record, to_usage
+from assay.sources.langfuse.records import NO_USAGE, UPLOAD_SOURCE, Record, to_exit_code, to_usage
 from assay.types import (
     About,
     Call,
@@ -23,6 +24,7 @@ from assay.types import (
 )
 from assay.types.value import to_list, to_table, to_text
 
+NUMBER = re.compile(r"-?[0-9]{1,19}")
 HOWS = ("create", "update", "delete")
 
 
@@ -89,13 +91,12 @@ def read_call(record: Record) -> Iterator[Event]:
     status = pick_word(told.get("status"), get_args(CallStatus), "open")
     if status != "open":
         commits = [one for one in to_list(told.get("commits")) if isinstance(one, str)]
-        code = told.get("exit_code")
         yield Result(
             id=of,
             at=record.ended_at or record.at,
             status=status,
             output=find_text(record.output),
-            exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+            exit_code=to_exit_code(told.get("exit_code")),
             agent=to_text(told.get("agent")),
             commit=commits[-1] if commits else "",
         )
@@ -114,9 +115,10 @@ def decode_value(value: Any) -> Any:
 
 
 def to_number(value: Any) -> int:
-    """A number that may be spelled out; 0 for what is none."""
+    """A number of 64 bits that may be spelled out; 0 for what is none."""
     text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 21 else 0
+    found = int(text) if NUMBER.fullmatch(text) else 0
+    return found if -(1 << 63) <= found < 1 << 63 else 0
 
 
 def pick_word(value: Any, allowed: tuple[Any, ...], otherwise: Any) -> Any:
