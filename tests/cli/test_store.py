@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.testing.claude_code import write_folder
+from assay.testing.claude_code import build_prompt, build_reply, write_folder, write_lines
 from tests.conftest import run
 
 
@@ -31,6 +31,22 @@ def test_a_backup_comes_back_as_it_was(env: dict[str, str], tmp_path: Path):
     (tmp_path / "s.db").unlink()
     assert run("store", "restore", tmp_path / "b.db", env=env).code == 0
     assert run("score", tmp_path / "in", "--json", env=env).out == before
+
+
+def test_a_terminal_obeys_nothing_in_the_name_of_a_store(env: dict[str, str], tmp_path: Path):
+    odd = tmp_path / "b\x1b[31m.db"
+    for words in (["backup", odd], ["info", "--store", odd], ["check", "--store", odd], ["backup", odd]):
+        ran = run("store", *words, env=env)
+        assert "\x1b" not in ran.out + ran.err
+
+
+def test_a_terminal_obeys_nothing_in_the_times_of_a_transcript(tmp_path: Path):
+    env = {"HOME": str(tmp_path), "ASSAY_STORE": str(tmp_path / "s.db")}
+    lines = [build_prompt(1, "Mend the loom"), build_reply(2, "Mended")]
+    write_lines(tmp_path / "in" / "s.jsonl", *(one | {"timestamp": "\x1b[31m[b]2026"} for one in lines))
+    assert run("score", tmp_path / "in", env=env).code == 0
+    told = run("store", "info", env=env).out
+    assert ("\x1b" in told, "[31m[b]" in told) == (False, True)
 
 
 @pytest.mark.parametrize(

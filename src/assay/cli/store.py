@@ -18,7 +18,7 @@ from assay.config import load_own_tenants
 from assay.errors import BadInput, StoreError
 from assay.pipeline.retention import forget_expired
 from assay.pipeline.store_care import copy_store, forget_before
-from assay.reports.format import format_count, format_number
+from assay.reports.format import format_count, format_number, sanitize_text
 from assay.reports.store import StoreAction, StoreCheckup, StoreInfo, render_store
 from assay.stores import Store, open_existing_store, pick_store_url
 
@@ -150,7 +150,7 @@ def confirm(is_sure: bool, question: str) -> None:
 
 def print_lines(*lines: str) -> None:
     for line in lines:
-        Console().print(Text(line), soft_wrap=True)
+        Console().print(Text(sanitize_text(line)), soft_wrap=True)
 
 
 @contextmanager

@@ -49,7 +49,8 @@ def render_store(found: StoreInfo) -> Table:
     table.add_row("room", f"{format_number(found.bytes)}B")
     table.add_row("schema", found.holds.schema)
     if found.holds.first_at:
-        table.add_row("from", f"{found.holds.first_at[:10]} to {found.holds.last_at[:10]}")
+        first, last = (format_line(at[:10], 10) for at in (found.holds.first_at, found.holds.last_at))
+        table.add_row("from", Text(f"{first} to {last}"))
     for name, label in LABELS.items():
         table.add_row(label, f"{getattr(found.holds, name):,}")
     return table
