@@ -207,6 +207,7 @@ CONCLUDED = [
     ("pytest a || pytest b || pytest c || true", 0, False, "= 2 passed in 0.1s =", "None None passed"),
     ("npm test || pytest || true", 0, False, "= 2 passed in 0.1s =", "None passed"),
     ("pytest a || true", 0, False, "= 1 failed in 0.1s =", "failed"),
+    ("pytest a; ruff check || pytest b", 0, False, "= 2 passed in 0.1s =\n= 1 failed in 0.1s =", "None None failed"),
     ("pytest x; pytest a || pytest b", 0, False, "= 1 passed in 0.1s =\n= 1 passed in 0.1s =", "passed passed passed"),
 ]
 

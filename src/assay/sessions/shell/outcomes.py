@@ -195,9 +195,10 @@ def _judge_by_output(runs: tuple[Run, ...], at: int, output: str) -> Outcome | N
 
 
 def _find_alternatives(runs: tuple[Run, ...], at: int) -> list[Run]:
-    """All runs of one kind of `A || B`, if the run at a place is one of several."""
-    same = [run for run in runs if run.purpose == runs[at].purpose]
-    return same if len(same) > 1 and all(run.is_fallback for run in same[1:]) else []
+    """All runs of one kind of `A || B`, if the run at a place is one of several, and nothing else begins among them."""
+    same = [n for n, run in enumerate(runs) if run.purpose == runs[at].purpose]
+    is_one = len(same) > 1 and all(run.is_fallback for run in runs[same[0] + 1 : same[-1] + 1])
+    return [runs[n] for n in same] if is_one else []
 
 
 def _judge_alternative(run: Run, all_of_them: Sequence[Run], seen: _MarkSummary) -> Outcome | None:
