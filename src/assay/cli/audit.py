@@ -224,9 +224,9 @@ def answer_audit(audit: Audit, wanted: int | None) -> None:
 def read_answer() -> str:
     """The person's answer, one of those that there are; an end of the input is to quit."""
     while True:
-        sys.stdout.write(QUESTION)
-        sys.stdout.flush()
         try:
+            sys.stdout.write(QUESTION)
+            sys.stdout.flush()
             line = sys.stdin.readline()
         except KeyboardInterrupt:
             sys.stdout.write("\nYour answers are kept; the same command goes on.\n")
