@@ -72,20 +72,20 @@ class CompareRequest(Struct, frozen=True, kw_only=True):
     jobs: Jobs = 0
 
     @property
-    def named(self) -> Sequence[str]:
+    def sides(self) -> Sequence[str]:
         """The words that name sides."""
         return () if self.before_after else (self.words or [])[:2]
 
     @property
     def paths(self) -> Sequence[Path] | None:
         """The words that name transcripts."""
-        return [Path(word) for word in (self.words or [])[len(self.named) :]] or None
+        return [Path(word) for word in (self.words or [])[len(self.sides) :]] or None
 
 
 @options(CompareRequest)
 def command(request: CompareRequest) -> None:
     """Compare two groups of sessions: weeks, projects, models, branches, or before and after a day."""
-    if not request.before_after and len(request.named) < 2:
+    if not request.before_after and len(request.sides) < 2:
         raise BadInput(
             "give two sides, such as `last-week this-week` or `model:opus model:sonnet`, or --before-after DAY"
         )
@@ -120,5 +120,5 @@ def name_sides(request: CompareRequest, sessions: Sequence[Session], now: dateti
     """The sides that are asked for."""
     if request.before_after:
         return split_at(request.before_after, now)
-    one, other = request.named
+    one, other = request.sides
     return parse_side(one, sessions, now), parse_side(other, sessions, now)

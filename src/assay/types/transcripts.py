@@ -14,7 +14,7 @@ class ReadPosition(Value, frozen=True):
     offset: int = 0
     """Behind the last line that was read."""
     anchor: bytes = b""
-    """Hash of the first KB and of the last 4 KB before the offset."""
+    """Hash of the first KB and of the last 4 KB before the offset, and a checksum of all between them."""
     is_mid_line: bool = False
     """The last record that was read had no newline yet."""
 

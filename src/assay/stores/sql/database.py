@@ -142,7 +142,7 @@ def add_many(connection: Connection, table: Table, rows: Sequence[tuple[object, 
 
 
 def copy_rows(connection: Connection, table: Table, rows: Sequence[tuple[object, ...]]) -> None:
-    """Bring rows into PostgreSQL by COPY, which takes tens of thousands in the time of some inserts."""
+    """Bring rows into PostgreSQL by COPY, its way to load many at once."""
     names = ", ".join(f'"{column.name}"' for column in table.columns)
     driver: Any = connection.connection.driver_connection
     with driver.cursor() as cursor, cursor.copy(f'COPY "{table.name}" ({names}) FROM STDIN') as copy:
