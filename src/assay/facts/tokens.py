@@ -9,7 +9,7 @@ from msgspec import Struct
 from assay.resources import load_table
 from assay.types import Fact, Turn, Usage
 
-VERSION = 1
+VERSION = 2
 
 MILLION = 1_000_000
 EDITION = re.compile(r"(?:[-@](?:\d{8}|\d{4}-\d\d-\d\d|latest))?(?:-v\d+(?::\d+)?)?(?:\[1m\])?")
@@ -23,10 +23,11 @@ class TokenCounts(Struct, frozen=True, kw_only=True):
 
 
 class TokensSpent(Fact, frozen=True):
-    tokens: TokenCounts
+    tokens: TokenCounts | None
+    """`None` where the agent said or did something, and its transcript tells of no tokens at all."""
     tokens_by_model: dict[str, TokenCounts]
     cost_usd: float | None
-    """`None` where a model that spent tokens has no known price."""
+    """`None` where a model that spent tokens has no known price, or where none are told of."""
     unpriced_models: list[str]
 
 
@@ -63,10 +64,12 @@ def fact(turns: Sequence[Turn]) -> TokensSpent:
                 cost += compute_cost(usage, price)
             elif usage != Usage():
                 unpriced.add(model)
+    is_untold = not by_model and any(turn.replies or turn.calls for turn in turns)
+    total = build_tokens(*map(sum, zip(*by_model.values(), strict=True))) if by_model else TokenCounts()
     return TokensSpent(
-        tokens=build_tokens(*map(sum, zip(*by_model.values(), strict=True))) if by_model else TokenCounts(),
+        tokens=None if is_untold else total,
         tokens_by_model={model: build_tokens(*by_model[model]) for model in sorted(by_model)},
-        cost_usd=None if unpriced else round(cost, 6),
+        cost_usd=None if unpriced or is_untold else round(cost, 6),
         unpriced_models=sorted(unpriced),
     )
 

@@ -10,12 +10,18 @@ an unknown outcome is `None`, an unpriced cost is `None`, a call without a resul
 - `session`: boundaries, judgements, and a session as everybody reads it;
 - `quality`: what a profile asks for, and what a judge says of it;
 - `transcripts`: what stores keep of files and streams;
+- `access`: keys of a server, and what was done there;
+- `telemetry`: what agents tell while they work; `shipping`: what one machine sends to a server;
 - `lines`: lines as hashes, and a change in short;
+- `edits`: edits of texts, files and diffs;
+- `tools`: what a tool call is about, by the names that most agents have for things;
+- `packed`: a file that is one document;
 - `evals`: tasks, trials and comparisons.
 
 Imports nothing else of ours.
 """
 
+from assay.types.access import AccessKey, Deed, DeedKind, Scope
 from assay.types.events import (
     About,
     Call,
@@ -67,6 +73,7 @@ from assay.types.session import (
     SessionMark,
     VerdictKind,
 )
+from assay.types.telemetry import LiveConversation, LiveRow, LiveState, Signal, SpanEvent, TelemetryRecord
 from assay.types.transcripts import FileState, KnownFile, ReadPosition, StoreFigures, StreamSummary
 from assay.types.turns import Part, Stream, Turn
 from assay.types.value import SCHEMA_VERSION, CleanText, Document, Fact, Row, Value, to_key
@@ -74,6 +81,7 @@ from assay.types.value import SCHEMA_VERSION, CleanText, Document, Fact, Row, Va
 __all__ = [
     "SCHEMA_VERSION",
     "About",
+    "AccessKey",
     "Aim",
     "AuditDraw",
     "Boundary",
@@ -84,6 +92,8 @@ __all__ = [
     "Citation",
     "CleanText",
     "CorrectionKind",
+    "Deed",
+    "DeedKind",
     "Document",
     "Edit",
     "Emit",
@@ -102,6 +112,9 @@ __all__ = [
     "KnownFile",
     "LanguageJudgement",
     "LedgerLine",
+    "LiveConversation",
+    "LiveRow",
+    "LiveState",
     "Mark",
     "MarkKind",
     "Outcome",
@@ -121,14 +134,18 @@ __all__ = [
     "Row",
     "RubricJudgement",
     "Run",
+    "Scope",
     "Segment",
     "Session",
     "SessionMark",
+    "Signal",
     "SkippedLine",
+    "SpanEvent",
     "Spend",
     "StoreFigures",
     "Stream",
     "StreamSummary",
+    "TelemetryRecord",
     "Turn",
     "Usage",
     "Value",

@@ -128,6 +128,10 @@ class Segment(Value, frozen=True):
     """Ids of the commits made in it, in order, each once."""
     undone: tuple[str, ...] = ()
     """The `git revert`, `restore` and `reset` commands that ran in it."""
+    committed_at: str = ""
+    """When it last committed what it modified, where nothing was modified or said since."""
+    person: str = ""
+    """Hash of the signs of whoever worked in it; empty where only a folder is known."""
 
 
 class Citation(Row, frozen=True):
@@ -281,6 +285,10 @@ class Session(Row, frozen=True):
     intent_chance: float | None = None
     repository: str | None = None
     """The folder that stands for its project: one for all clones, work trees, subfolders and spellings."""
+    person: str | None = None
+    """Whose it is, by the name they chose; `None` for one that was told here."""
+    machine: str | None = None
+    """From where it was shipped; `None` for one that was told here."""
 
 
 class PersonCorrection(Value, frozen=True):

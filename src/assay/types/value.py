@@ -1,5 +1,6 @@
 """What every value is made of."""
 
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b, sha256
 from typing import Any, NewType
 
@@ -9,6 +10,9 @@ CleanText = NewType("CleanText", str)
 """Text that went through redaction, or was written here. Only `sessions.redaction` makes it of a transcript's words."""
 
 MOST_SIGNS = 100
+MILLISECONDS = 100_000_000_000
+"""Larger than any time in seconds, smaller than any in milliseconds."""
+IMPOSSIBLE = 1 << 40
 SCHEMA_VERSION = 1
 KEY, ATTRIBUTE = "key:", "attribute:"
 
@@ -53,6 +57,32 @@ def to_table(value: Any) -> dict[str, Any]:
 def to_list(value: Any) -> list[Any]:
     """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def to_time(value: Any) -> str:
+    """A time as records write it, in UTC: of a text in ISO 8601, or of seconds or milliseconds; empty for others."""
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value.strip())
+            when = (found.replace(tzinfo=UTC) if found.tzinfo is None else found).astimezone(UTC)
+        elif isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            when = datetime.fromtimestamp(value / 1000 if value > MILLISECONDS else value, UTC)
+        else:
+            return ""
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03}Z"
+
+
+def add_milliseconds(began: str, steps: int) -> str:
+    """A time that keeps the order of what has none of its own: some milliseconds after all of it began."""
+    return to_time((datetime.fromisoformat(began) + timedelta(milliseconds=steps)).isoformat()) if began else ""
+
+
+def to_count(value: Any) -> int:
+    """A number of tokens; 0 for what no response can have."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and 0 < value < IMPOSSIBLE else 0
 
 
 def sign_key(hashed: str) -> str:

@@ -5,7 +5,8 @@
 - `ledger`: tool calls, and the later records that say how they ended;
 - `outputs`: what a tool's output says of its end;
 - `tools`: what a tool call is about, and the lines that a patch changes;
-- `scripts`: tool calls inside the JavaScript of `exec`.
+- `scripts`: tool calls inside the JavaScript of `exec`;
+- `telemetry`: what its OpenTelemetry tells.
 
 Takes records, gives the events of `assay.types`; imports nothing else of ours. Known from cli 0.40 to 0.166.
 """
@@ -18,11 +19,12 @@ import msgspec
 
 from assay.sources.codex.reader import Reader
 from assay.sources.codex.records import Record
+from assay.sources.codex.telemetry import read_telemetry
 
 AGENT = "codex"
 VERSION = 6
 
-__all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "roots"]
+__all__ = ["AGENT", "VERSION", "Reader", "Record", "claims", "read_telemetry", "roots"]
 
 
 RECORD_TYPES = frozenset(

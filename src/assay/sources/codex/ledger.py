@@ -10,13 +10,13 @@ from assay.sources.codex.outputs import CommandOutput, ToolOutput, parse_output,
 from assay.sources.codex.records import hash_parts, list_texts, parse_json, to_integer
 from assay.sources.codex.tools import (
     CallDraft,
-    clip_label,
     has_exit_codes,
     is_same_file,
     parse_changes,
     parse_shell_command,
 )
 from assay.types import Call, CallStatus, Edit, Event, Mark, Result
+from assay.types.tools import clip_label
 from assay.types.value import to_table, to_text
 
 TAIL = 8000

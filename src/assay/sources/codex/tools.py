@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -10,12 +9,9 @@ from msgspec import Struct
 from assay.sources.codex.records import parse_json, to_id
 from assay.sources.codex.scripts import find_calls
 from assay.types import CallKind, Edit
-from assay.types.lines import hash_lines, shorten_change
+from assay.types.edits import PATCH, EditHow, build_diff_edit, build_signed_edit, parse_patch
+from assay.types.tools import clip_label
 from assay.types.value import to_list, to_table, to_text
-
-LONGEST_LABEL = 200
-"""Targets are labels; the whole text of an order to a sub-agent is not one."""
-LAST_WORD = re.compile(r"[\w+/=.~%:@-]+\Z", re.ASCII)
 
 _SHELLS = frozenset({"shell", "shell_command", "exec_command", "local_shell", "container.exec", "unified_exec"})
 _KINDS: dict[str, CallKind] = {
@@ -144,45 +140,13 @@ def _find_target(given: dict[str, Any]) -> str:
     return clip_label(to_text(first.get("question")) or to_text(first.get("q")) or to_text(first.get("ref_id")))
 
 
-def clip_label(text: str) -> str:
-    """How a text begins, without the word in which it is cut: half a secret is no longer known for one."""
-    return text if len(text) <= LONGEST_LABEL else LAST_WORD.sub("", text[:LONGEST_LABEL])
-
-
-EditHow = Literal["create", "update", "delete"]
-
-_FILE = re.compile(r"\*\*\* (Update|Add|Delete) File: (.+)")
-_MOVE = re.compile(r"\*\*\* Move to: (.+)")
-_BEGIN = "*** Begin Patch"
 _IN_SHELL = re.compile(r"\bapply_?patch\b")
-_HOW: dict[str, EditHow] = {"Update": "update", "Add": "create", "Delete": "delete"}
 _CHANGE: dict[str, EditHow] = {"update": "update", "add": "create", "delete": "delete"}
-
-
-def parse_patch(text: str) -> tuple[Edit, ...]:
-    """Edits of a patch in Codex's own format; a moved file counts under its new name."""
-    edits: list[Edit] = []
-    path = ""
-    how: EditHow = "update"
-    changed: list[str] = []
-    for line in text[max(text.find(_BEGIN), 0) :].splitlines():
-        if line.startswith("*** "):
-            if opened := _FILE.match(line):
-                edits += _build_edit(path, how, changed)
-                path, how, changed = opened[2].strip(), _HOW[opened[1]], []
-            elif path and (moved := _MOVE.match(line)):
-                path = moved[1].strip()
-            elif line.startswith("*** End Patch"):
-                edits += _build_edit(path, how, changed)
-                path = ""
-        elif line.startswith(("+", "-")):
-            changed.append(line)
-    return (*edits, *_build_edit(path, how, changed))
 
 
 def find_shell_patch(command: str) -> tuple[Edit, ...]:
     """Edits of an `apply_patch <<'EOF'` inside a shell command."""
-    begin = command.find(_BEGIN)
+    begin = command.find(PATCH)
     return parse_patch(command) if begin > 0 and _IN_SHELL.search(command, 0, begin) else ()
 
 
@@ -194,10 +158,10 @@ def parse_changes(changes: Any) -> tuple[Edit, ...]:
         how = _CHANGE.get(to_text(change.get("type")), "update")
         path = to_text(change.get("move_path")) or path
         if diff := to_text(change.get("unified_diff")):
-            edits += _build_edit(path, how, _list_diff_lines(diff))
+            edits += build_diff_edit(path, diff, how)
         else:
             sign = "-" if how == "delete" else "+"
-            edits += _build_edit(path, how, [sign + line for line in to_text(change.get("content")).splitlines()])
+            edits += build_signed_edit(path, how, [sign + line for line in to_text(change.get("content")).splitlines()])
     return tuple(edits)
 
 
@@ -205,29 +169,3 @@ def is_same_file(one: str, other: str) -> bool:
     """Whether two names, one perhaps relative, mean the same file."""
     a, b = one.replace("\\", "/"), other.replace("\\", "/")
     return a == b or a.endswith("/" + b.removeprefix("./")) or b.endswith("/" + a.removeprefix("./"))
-
-
-def _build_edit(path: str, how: EditHow, changed: Sequence[str]) -> list[Edit]:
-    """The edit that these signed lines make; none where no file is named."""
-    if not path:
-        return []
-    added = [line[1:] for line in changed if line.startswith("+")]
-    removed = [line[1:] for line in changed if line.startswith("-")]
-    return [
-        Edit(
-            path=path,
-            added=len(added),
-            removed=len(removed),
-            how=how,
-            new=hash_lines(added),
-            old=hash_lines(removed),
-            text=shorten_change(changed, len(added), len(removed)),
-        )
-    ]
-
-
-def _list_diff_lines(diff: str) -> list[str]:
-    """The changed lines of a diff, from its first hunk on: above it, `+++` and `---` name files."""
-    lines = diff.splitlines()
-    first = next((at for at, line in enumerate(lines) if line.startswith("@@")), 0)
-    return [line for line in lines[first:] if line.startswith(("+", "-"))]
