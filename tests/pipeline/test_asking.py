@@ -29,6 +29,7 @@ from assay.testing.claude_code import BEGAN, build_prompt, build_reply, write_li
 from assay.testing.models import EarlyStop, ErrorStatus, ModelServer, SlowReply, reply_in_turn
 from assay.types import Usage
 from tests.llm.judging import FAILED, JOBS, agreeable, asked, instead, jobs, sent, talk, talks
+from tests.make_report import hold_report
 
 AGAIN, BATCH, KEPT = AskOptions(again=True), AskOptions(batch=True), AskOptions(only_kept=True)
 CALLS = "SELECT key, outcome, cost_usd, input, output FROM calls"
@@ -53,7 +54,7 @@ class Place:
             closing(open_models(self.store, config, {}, manner)) as found,
             open_run(self.store, config, changes.roots, selection=chosen, jobs=1, models=found) as run,
         ):
-            return score_run(run).report
+            return hold_report(score_run(run).report)
 
     def wanted(self, config: Config, **choice: str) -> list[Any]:
         changes = scan(self.store, find_files([self.folder]), 1, lambda *_: None)

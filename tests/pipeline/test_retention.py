@@ -27,6 +27,7 @@ from assay.testing.claude_code import (
     write_lines,
 )
 from assay.types import Usage
+from tests.make_report import hold_result
 
 LOOM, MILL = "/work/loom", "/work/mill"
 START = datetime.fromisoformat(format_time(0))
@@ -74,7 +75,7 @@ def read(store: Store, folder: Path, config: Config = KEPT, now: datetime = AFTE
 
 def score(store: Store, config: Config = KEPT) -> ScoreResult:
     with open_run(store, config, None, jobs=1) as run:
-        return score_run(run, remembers=False)
+        return hold_result(score_run(run, remembers=False))
 
 
 def hold(store: Store, word: str) -> bool:

@@ -15,6 +15,7 @@ from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.pipeline.scoring_run import Selection
 from assay.stores import Store, open_store
+from tests.make_report import hold_result
 from tests.pipeline.make_work import as_of, transcript, worked
 from tests.pipeline.rework_repositories import Repository, code, text
 from tests.plain_judge import install
@@ -48,7 +49,7 @@ def score(store: Store, folder: Path, day: float, *repos: Path, remembers: bool 
     config = Config(judge="plain", timezone="UTC", as_of=as_of(day), rework=Rework(repos=tuple(map(str, repos))))
     changes = scan(store, find_files([folder]), 1, lambda *_: None)
     with open_run(store, config, changes.roots, selection=Selection(**choice), jobs=1) as run:
-        return score_run(run, changes.unreadable, remembers=remembers)
+        return hold_result(score_run(run, changes.unreadable, remembers=remembers))
 
 
 def fresh(tmp_path: Path, folder: Path, day: float, *repos: Path) -> ScoreResult:
@@ -90,6 +91,21 @@ def test_a_session_whose_lines_are_replaced_loses_its_crush(folder: Path, reposi
     assert (lost.title, lost.by, lost.share) == ("Build s1", f"session {by}", 1.0)
     assert (old.report.score.crushed, old.report.score.counted) == (2, 3)
     assert score(store, folder, 15).report.lost == []
+
+
+@pytest.mark.parametrize("whole_first", [True, False])
+def test_a_loss_is_told_once_whichever_report_says_it(
+    folder: Path, repository: Repository, store: Store, whole_first: bool
+):
+    """One of a part of the transcripts is not told from what is kept of all."""
+    worked(folder, repository, "s1", 0, {"src/sum.py": LINES})
+    worked(folder, repository, "s2", 0, {"src/tax.py": LINES[:15]})
+    part = next(folder.rglob("*s1*"))
+    score(store, folder, 1)
+    worked(folder, repository, "s3", 5, {"src/sum.py": OTHER})
+    score(store, folder, 15, remembers=False)
+    told = [len(score(store, one, 15).report.lost) for one in ((folder, part) if whole_first else (part, folder))]
+    assert told == [1, 0]
 
 
 def test_a_persons_commit_counts_and_is_named(folder: Path, repository: Repository, store: Store):
@@ -338,6 +354,28 @@ def test_the_order_in_which_transcripts_come_does_not_matter(
     assert msgspec.json.encode(found.report) == msgspec.json.encode(whole.report)
 
 
+def test_an_earlier_session_that_names_the_commit_gets_its_lines_whenever_it_turns_up(
+    folder: Path, repository: Repository, store: Store, tmp_path: Path
+):
+    worked(folder / "a", repository, "s1", 0, {"sum.py": LINES})
+    transcript(folder / "b", "s2", 0.01, cwd=str(repository.path), files={"sum.py": LINES})
+    assert state(score(store, folder / "b", 1), "s2")[0] == "open"
+    whole = score(store, folder, 1, remembers=False)
+    assert [state(whole, one)[0] for one in ("s1", "s2")] == ["open", "unknown"]
+    assert msgspec.json.encode(whole.report) == msgspec.json.encode(fresh(tmp_path, folder, 1).report)
+
+
+def test_an_earlier_hour_of_the_same_day_knows_nothing_of_later_commits(
+    folder: Path, repository: Repository, store: Store, tmp_path: Path
+):
+    worked(folder, repository, "s1", 0, {"sum.py": LINES})
+    repository.git("revert", "--no-edit", "HEAD", day=0.3, who="bob")
+    assert state(score(store, folder, 0.4))[0] == "yes"
+    before = score(store, folder, 0.2, remembers=False)
+    assert state(before)[0] == "open"
+    assert msgspec.json.encode(before.report) == msgspec.json.encode(fresh(tmp_path, folder, 0.2).report)
+
+
 def test_sessions_and_commits_that_touch_nothing_of_it_change_nothing(
     folder: Path, repository: Repository, store: Store, tmp_path: Path
 ):
@@ -359,7 +397,7 @@ def test_other_rules_are_other_states(folder: Path, repository: Repository, stor
     for share in (0.5, 0.4, 0.5):
         config = Config(judge="plain", as_of=as_of(40), rework=Rework(share=share))
         with open_run(store, config, changes.roots, jobs=1) as run:
-            found.append(state(score_run(run)))
+            found.append(state(hold_result(score_run(run))))
     assert found == [("no", True), ("yes", False), ("no", True)]
 
 

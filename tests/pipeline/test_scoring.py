@@ -9,7 +9,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -21,6 +20,7 @@ from assay.pipeline.lookup import find_sessions, read_turns
 from assay.pipeline.scan import scan
 from assay.pipeline.score import ScoreResult, open_run, score_run
 from assay.pipeline.scoring_run import Selection
+from assay.reports.json import encode_document
 from assay.scores.report import Report
 from assay.sessions.boundaries import hash_turn
 from assay.stores import Store, open_store
@@ -35,6 +35,7 @@ from assay.testing.claude_code import (
     write_lines,
 )
 from assay.types import PersonCorrection
+from tests.make_report import hold_result
 from tests.plain_judge import REFUSES, TOPICS, VERSION, install
 
 PLAIN = Config(judge="plain", timezone="UTC")
@@ -57,7 +58,7 @@ def score(store: Store, *paths: Path, config: Config = PLAIN, jobs: int = 1, **c
     """Scan and score."""
     changes = scan(store, find_files(paths), jobs, lambda *_: None)
     with open_run(store, config, changes.roots, selection=Selection(**choice), jobs=jobs) as run:
-        return score_run(run, changes.unreadable)
+        return hold_result(score_run(run, changes.unreadable))
 
 
 def fresh(tmp_path: Path, *paths: Path, config: Config = PLAIN, **choice: str) -> bytes:
@@ -67,7 +68,7 @@ def fresh(tmp_path: Path, *paths: Path, config: Config = PLAIN, **choice: str) -
 
 
 def encode(report: Report) -> bytes:
-    return msgspec.json.encode(report)
+    return b"".join(encode_document(report))
 
 
 def talk(*prompts: str, stream: str = "s1", start: int = 0) -> list[dict[str, Any]]:
@@ -384,7 +385,7 @@ def test_a_stream_that_changed_while_it_was_cut_is_cut_again(tmp_path: Path, sto
             scan(store, find_files([path]), 1, lambda *_: None)
 
     with open_run(store, PLAIN, changes.roots, jobs=1) as run:
-        found = score_run(run, progress=meanwhile)
+        found = hold_result(score_run(run, progress=meanwhile))
     assert titles(found) == ["card / spin"]
     assert encode(found.report) == fresh(tmp_path, path)
 
@@ -405,8 +406,14 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
         scan(opened, find_files([tmp_path / "in"]), 1, lambda *_: None)
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
         later = "cuts segments joined corrections rework answers calls batches remembered written verdicts set_aside"
-        for table in later.split():
+        later += " access_keys deeds telemetry conversations waits seals machines shipped shipped_streams shipped_parts"
+        later += " printed listed_folders"
+        told = "commit_deeds told_ledger told told_streams neighbourhoods changed_streams"
+        for table in f"{later} {told}".split():
             old.execute(f"DROP TABLE {table}")
+        old.execute("DROP INDEX streams_id")
+        for index in ("files_skipping", "files_broken_off", "streams_ended"):
+            old.execute(f"DROP INDEX {index}")
         for column in ("shares", "generation", "is_forgotten"):
             old.execute(f"ALTER TABLE streams DROP COLUMN {column}")
         old.execute("UPDATE alembic_version SET version_num = '0001'")

@@ -23,7 +23,7 @@ from assay.pipeline.models import ModelAccess
 from assay.pipeline.quality import Subject, judge_quality
 from assay.pipeline.verdict_lines import encode_verdicts, import_verdicts
 from assay.pipeline.verdicts import mark_session, pick_standing
-from assay.reports.json import encode_json
+from assay.reports.json import encode_document
 from assay.reports.summary import explain_outcome
 from assay.scores.prism import has_crushed
 from assay.scores.profiles import load_profile
@@ -217,11 +217,11 @@ def test_words_are_redacted_and_withheld_like_any_other(store: Store, folder: Pa
     [found] = find_sessions(store, PLAIN, session.id)
     assert found.marked
     assert found.marked.why.startswith("it printed [redacted:")
-    assert secret.encode() not in encode_json(score(store, folder).report)
+    assert secret.encode() not in b"".join(encode_document(score(store, folder).report))
     silent = replace(PLAIN, tenants={"acme": Tenant(projects=(session.project,), opt_out=True)})
     for one in score(store, folder, config=silent).report.sessions:
         assert (one.marked, one.crushed, one.goal_complete) == (None, None, None)
-    assert b"it printed" not in encode_json(score(store, folder, config=silent).report)
+    assert b"it printed" not in b"".join(encode_document(score(store, folder, config=silent).report))
 
 
 def test_words_on_a_session_that_is_withheld_are_not_handed_on(store: Store, folder: Path):

@@ -14,6 +14,7 @@ from assay.pipeline.score import open_run, score_run
 from assay.scores.report import Report
 from assay.stores import Store, open_store
 from assay.testing.claude_code import build_prompt, build_reply, build_result, build_shell_call, write_lines
+from tests.make_report import hold_report
 
 OFFLINE = Config(timezone="UTC")
 ANSWER = "A tuple stays as it was made and may be the key of a dict, and a list grows and shrinks as one likes. " * 3
@@ -37,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def score(store: Store, folder: Path) -> Report:
     changes = scan(store, find_files([folder]), 1, lambda *_: None)
     with open_run(store, OFFLINE, changes.roots, jobs=1) as run:
-        return score_run(run, changes.unreadable).report
+        return hold_report(score_run(run, changes.unreadable).report)
 
 
 def failed(second: int) -> dict[str, Any]:

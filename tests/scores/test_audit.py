@@ -14,14 +14,13 @@ from assay.scores.audit import (
     find_chance,
     is_answered,
     order_sessions,
-    predict_score,
     select_drawable,
-    tally_audit,
 )
 from assay.scores.report import Report
 from assay.types import PersonVerdict, Session, VerdictKind
 from tests.make_report import report_of
 from tests.make_sessions import QUICK, SESSIONS, missed, session_of
+from tests.make_tallies import audit_of, prediction_of
 
 SEED = "wool"
 
@@ -169,10 +168,10 @@ def test_going_on_asks_about_those_that_came_since_first():
     """Asked in order, whoever is answered is a sample of all there are now."""
     sessions = [*audit(many(100), 40), *many(20)]
     waiting = [one for one in order_sessions(select_drawable(sessions), SEED) if not is_answered(one)]
-    tally = tally_audit(sessions, SEED)
+    tally = audit_of(sessions, SEED)
     assert tally
     asked = {one.id for one in waiting[: tally.missing]}
-    now = tally_audit([answer(one, "landed") if one.id in asked else one for one in sessions], SEED)
+    now = audit_of([answer(one, "landed") if one.id in asked else one for one in sessions], SEED)
     assert now
     assert now.missing == 0
 
@@ -180,7 +179,7 @@ def test_going_on_asks_about_those_that_came_since_first():
 def test_answers_keep_their_place_where_sessions_are_cut_otherwise_by_now():
     sessions = audit(many(100), 40)
     moved = [replace(one, id=f"{n:012x}") if is_answered(one) else one for n, one in enumerate(sessions)]
-    found = tally_audit(moved, SEED)
+    found = audit_of(moved, SEED)
     assert found
     assert (found.answered, found.missing) == (40, 0)
 
@@ -203,10 +202,10 @@ def test_slices_and_windows_are_never_corrected():
 
 
 def test_the_prediction_is_of_one_judge_that_was_measured():
-    assert predict_score(many(10))
-    assert predict_score(many(10, judge="coin")) is None
-    assert predict_score([*many(10), *many(1, judge="coin")]) is None
-    assert predict_score([session_of(judge_status="no_goal")]) is None
+    assert prediction_of(many(10))
+    assert prediction_of(many(10, judge="coin")) is None
+    assert prediction_of([*many(10), *many(1, judge="coin")]) is None
+    assert prediction_of([session_of(judge_status="no_goal")]) is None
 
 
 def test_the_chance_of_a_session_is_the_judges_whatever_the_person_says():

@@ -1,21 +1,20 @@
 """Each measure on sessions so few that the answer can be seen."""
 
-from datetime import UTC
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 
-from assay.scores.measures import average_grades, measure_sessions
 from assay.types import Session
 from tests.make_sessions import QUICK, SHUFFLED, missed, session_of
+from tests.make_tallies import measures_of
 from tests.tables import each_row
 
 
 @pytest.mark.parametrize("found", [[], [session_of(judge_status="no_goal")]])
 def test_nothing_that_counts_measures_nothing(found: list[Session]) -> None:
-    known = measure_sessions(found, UTC)
+    known = measures_of(found)
     fields = {name: getattr(known, name) for name in known.__struct_fields__}
     assert fields.pop("pillars") == dict.fromkeys(("clarity", "context", "verification", "workflow"))
     assert (fields.pop("priced_sessions"), fields.pop("unpriced_sessions")) == (0, 0)
@@ -27,28 +26,28 @@ def test_nothing_that_counts_measures_nothing(found: list[Session]) -> None:
     [((0,), 1.0), ((0, 0), 2.0), ((0, 6), 2.0), ((0, 7), 14 / 8), ((0, 13), 1.0), ((0, 1, 27), 0.75)],
 )
 def test_crushed_per_week_is_over_whole_days_and_a_week_at_least(days: tuple[int, ...], expected: float) -> None:
-    assert measure_sessions([session_of(day=day) for day in days], UTC).crushed_per_week == expected
+    assert measures_of([session_of(day=day) for day in days]).crushed_per_week == expected
 
 
 def test_failed_sessions_stretch_the_span_but_add_nothing() -> None:
-    assert measure_sessions([session_of(), missed(day=13)], UTC).crushed_per_week == 0.5
+    assert measures_of([session_of(), missed(day=13)]).crushed_per_week == 0.5
 
 
 def test_days_are_those_of_the_zone() -> None:
     found = [session_of(started_at="2026-03-02T23:30:00Z"), session_of(started_at="2026-03-09T20:00:00Z")]
-    assert measure_sessions(found, UTC).crushed_per_week == 14 / 8
-    assert measure_sessions(found, ZoneInfo("Europe/Berlin")).crushed_per_week == 2.0
+    assert measures_of(found).crushed_per_week == 14 / 8
+    assert measures_of(found, ZoneInfo("Europe/Berlin")).crushed_per_week == 2.0
 
 
 @pytest.mark.parametrize("hour", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
 def test_sessions_without_a_time_have_no_pace(hour: str) -> None:
-    assert measure_sessions([session_of(started_at=hour)], UTC).crushed_per_week is None
+    assert measures_of([session_of(started_at=hour)]).crushed_per_week is None
 
 
 def test_time_to_crush_is_the_median_over_crushed_sessions_that_know_it() -> None:
     times: list[float | None] = [60.0, None, 100.0, 1000.0]
     found = [session_of(facts={"active_s": time}) for time in times]
-    assert measure_sessions([*found, missed(facts={"active_s": 1.0})], UTC).median_time_to_crush_s == 100.0
+    assert measures_of([*found, missed(facts={"active_s": 1.0})]).median_time_to_crush_s == 100.0
 
 
 @each_row(
@@ -67,7 +66,7 @@ def test_time_to_crush_is_the_median_over_crushed_sessions_that_know_it() -> Non
     ],
 )
 def test_the_average_grade_is_the_nearest_letter_never_flattered(grades: list[str | None], expected: str) -> None:
-    assert average_grades(grades) == expected
+    assert measures_of([session_of(grade=grade) for grade in grades]).average_prompt_grade == expected
 
 
 PILLARS: list[tuple[list[dict[str, bool | None]], str | None]] = [
@@ -83,7 +82,7 @@ PILLARS: list[tuple[list[dict[str, bool | None]], str | None]] = [
 
 @pytest.mark.parametrize(("checks", "expected"), PILLARS)
 def test_the_weakest_pillar_holds_least_of_what_applies(checks: list[dict[str, Any]], expected: str | None) -> None:
-    assert measure_sessions([session_of(checks=one) for one in checks], UTC).weakest_pillar == expected
+    assert measures_of([session_of(checks=one) for one in checks]).weakest_pillar == expected
 
 
 def test_pillars_tell_the_share_that_holds() -> None:
@@ -91,8 +90,8 @@ def test_pillars_tell_the_share_that_holds() -> None:
         session_of(checks={"goal_explicit": True, "scope_bounded": False}),
         session_of(checks={"plan_first": None}),
     ]
-    assert measure_sessions(found, UTC).pillars["clarity"] == 0.5
-    assert measure_sessions(found, UTC).pillars["workflow"] is None
+    assert measures_of(found).pillars["clarity"] == 0.5
+    assert measures_of(found).pillars["workflow"] is None
 
 
 def spent(tokens: int, turns: int = 1, **more: Any) -> dict[str, Any]:
@@ -105,13 +104,13 @@ def test_crush_weight_and_tokens_per_turn_are_over_counted_sessions() -> None:
         missed(facts=spent(100, turns=2)),
         session_of(judge_status="no_goal", facts=spent(5000)),
     ]
-    known = measure_sessions(found, UTC)
+    known = measures_of(found)
     assert (known.crush_weight, known.tokens_per_turn) == (0.75, 100.0)
 
 
 @pytest.mark.parametrize("facts", [spent(0, turns=3), spent(0, turns=0)])
 def test_without_tokens_nothing_is_said_of_them(facts: dict[str, Any]) -> None:
-    known = measure_sessions([session_of(facts=facts)], UTC)
+    known = measures_of([session_of(facts=facts)])
     assert (known.crush_weight, known.tokens_per_turn) == (None, None)
 
 
@@ -129,7 +128,7 @@ MONEY: list[tuple[list[tuple[bool, float | None]], float | None, int]] = [
 def test_a_crushed_session_costs_what_the_priced_ones_cost(
     sessions: list[tuple[bool, float | None]], expected: float | None, unpriced: int
 ) -> None:
-    known = measure_sessions([session_of(goal_complete=done, facts={"cost_usd": usd}) for done, usd in sessions], UTC)
+    known = measures_of([session_of(goal_complete=done, facts={"cost_usd": usd}) for done, usd in sessions])
     assert known.usd_per_crushed == expected
     assert (known.priced_sessions, known.unpriced_sessions) == (len(sessions) - unpriced, unpriced)
 
@@ -137,4 +136,4 @@ def test_a_crushed_session_costs_what_the_priced_ones_cost(
 @QUICK
 @given(SHUFFLED)
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
-    assert measure_sessions(pair[0], UTC) == measure_sessions(pair[1], UTC)
+    assert measures_of(pair[0]) == measures_of(pair[1])

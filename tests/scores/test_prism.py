@@ -10,16 +10,14 @@ from assay.judges.criteria import FLOORS, is_goal_complete
 from assay.scores.interval import measure_interval
 from assay.scores.prism import (
     LETTERS,
-    build_waterfall,
-    count_exclusions,
     find_letter,
     grade_interval,
     is_crushed,
     refresh_crushed,
     score_sessions,
-    tally_small,
 )
 from assay.types import Failure, Session
+from tests.make_report import report_of
 from tests.make_sessions import QUICK, SESSIONS, SHUFFLED, missed, session_of
 from tests.tables import each_row
 
@@ -86,13 +84,13 @@ OUT: list[tuple[str, dict[str, Any]]] = [
 def test_what_is_excluded_leaves_both_sides_of_the_ratio(why: str, more: dict[str, Any], goal: bool | None) -> None:
     with_it = [session_of(), missed(), session_of(goal_complete=goal, **more)]
     assert score_sessions(with_it) == score_sessions(with_it[:2])
-    assert count_exclusions(with_it) == {why: 1}
+    assert report_of(with_it).exclusions == {why: 1}
 
 
 def test_exclusions_name_the_commonest_reason_first() -> None:
     found = [session_of(judge_status="no_goal"), session_of(facts={"substance": False}), session_of()]
     found += [session_of(judge_status="opted_out"), session_of(judge_status="opted_out")]
-    assert list(count_exclusions(found).items()) == [("opted_out", 2), ("no_goal", 1), ("trivial", 1)]
+    assert list(report_of(found).exclusions.items()) == [("opted_out", 2), ("no_goal", 1), ("trivial", 1)]
 
 
 def test_rework_that_turns_later_takes_the_crush_away_and_still_counts() -> None:
@@ -159,7 +157,7 @@ def test_the_waterfall_says_where_sessions_drop_out() -> None:
         session_of(judge_status="opted_out", goal_complete=None, intent=None),
         session_of(judge_status="trivial", facts={"substance": False}, goal_complete=None),
     ]
-    steps = build_waterfall(found, streams=6)
+    steps = report_of(found, streams=6).waterfall
     assert (steps.streams, steps.sessions, steps.substance, steps.goal) == (6, 8, 7, 4)
     assert (steps.judged, steps.complete, steps.crushed) == (3, 2, 1)
 
@@ -167,7 +165,7 @@ def test_the_waterfall_says_where_sessions_drop_out() -> None:
 @QUICK
 @given(SESSIONS)
 def test_each_step_of_the_waterfall_is_a_part_of_the_one_before(found: list[Session]) -> None:
-    steps = build_waterfall(found, streams=1)
+    steps = report_of(found, streams=1).waterfall
     counts = (steps.sessions, steps.substance, steps.goal, steps.judged, steps.complete, steps.crushed)
     assert list(counts) == sorted(counts, reverse=True)
 
@@ -175,9 +173,9 @@ def test_each_step_of_the_waterfall_is_a_part_of_the_one_before(found: list[Sess
 @QUICK
 @given(SESSIONS)
 def test_waterfall_score_and_exclusions_agree(found: list[Session]) -> None:
-    steps, number = build_waterfall(found, streams=1), score_sessions(found)
+    steps, number = report_of(found, streams=1).waterfall, score_sessions(found)
     assert (steps.judged, steps.crushed) == (number.counted, number.crushed)
-    assert number.counted + sum(count_exclusions(found).values()) == len(found)
+    assert number.counted + sum(report_of(found).exclusions.values()) == len(found)
 
 
 @QUICK
@@ -185,8 +183,8 @@ def test_waterfall_score_and_exclusions_agree(found: list[Session]) -> None:
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
     one, other = pair
     assert score_sessions(one) == score_sessions(other)
-    assert build_waterfall(one, streams=1) == build_waterfall(other, streams=1)
-    assert list(count_exclusions(one).items()) == list(count_exclusions(other).items())
+    assert report_of(one).waterfall == report_of(other).waterfall
+    assert list(report_of(one).exclusions.items()) == list(report_of(other).exclusions.items())
 
 
 @each_row(("least", "name"), LETTERS[:-1])
@@ -215,8 +213,8 @@ def test_the_score_with_the_small_sessions_stands_beside_the_one_without() -> No
         session_of(), session_of(goal_complete=False), session_of(**small), session_of(**small, goal_complete=False),
         session_of(**small), session_of(**small, goal_complete=None), session_of(judge_status="no_goal"),
     ])  # fmt: skip
-    tally = tally_small(found)
+    tally = report_of(found).small
     assert score_sessions(found).value == 50
     assert tally is not None
     assert (tally.sessions, tally.crushed, tally.value) == (3, 2, 60)
-    assert tally_small(found[:2]) is None
+    assert report_of(found[:2]).small is None

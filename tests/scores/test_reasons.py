@@ -15,11 +15,11 @@ from assay.scores.reasons import (
     TELLING,
     advise_session,
     find_obstacle,
-    list_obstacles,
 )
 from assay.sessions.endings import BROKEN_ENDINGS
 from assay.types import FailureKind, Intent, Session
 from tests.make_sessions import QUICK, SHUFFLED, any_session, checked, failing, missed, reason, session_of
+from tests.make_tallies import obstacles_of
 from tests.tables import each_row
 
 KINDS: list[tuple[Session, str | None]] = [
@@ -94,25 +94,25 @@ def test_whatever_did_not_crush_gets_one_sentence_and_nothing_else_does(session:
 def test_the_commonest_reasons_come_first_with_the_sessions_they_held_back() -> None:
     loops = [failing("iteration_loop", day=3, id="c"), failing("iteration_loop", day=1, id="b")]
     found = [failing("frustration", id="d"), session_of(rework="yes", id="e"), *loops, session_of(id="a")]
-    told = [(one.reason, one.sessions) for one in list_obstacles(found)]
+    told = [(one.reason, one.sessions) for one in obstacles_of(found)]
     assert told == [
         (REASONS["iteration_loop"], ["b", "c"]),
         (REASONS["frustration"], ["d"]),
         (REASONS["reworked"], ["e"]),
     ]
-    assert len(list_obstacles(found, most=1)) == 1
+    assert len(obstacles_of(found, most=1)) == 1
 
 
 def test_where_intents_differ_the_commonest_ones_advice_is_given() -> None:
     found = [missed(intent="refactor"), missed(), missed()]
-    assert [one.advice for one in list_obstacles(found)] == [HABITS["bug_fix"] + "."]
+    assert [one.advice for one in obstacles_of(found)] == [HABITS["bug_fix"] + "."]
 
 
 def test_nothing_failed_is_nothing_in_the_way() -> None:
-    assert list_obstacles([session_of()]) == []
+    assert obstacles_of([session_of()]) == []
 
 
 @QUICK
 @given(SHUFFLED)
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
-    assert list_obstacles(pair[0]) == list_obstacles(pair[1])
+    assert obstacles_of(pair[0]) == obstacles_of(pair[1])

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.reports.json import encode_document
 from assay.scores import prism
 from assay.scores.prism import has_crushed
-from assay.scores.report import JudgeInfo, Report, Skips, build_report
+from assay.scores.report import JudgeInfo, Report, Skips, build_report, gather_sessions
 from assay.types import LedgerLine, Session
 from tests.make_sessions import failing, session_of
 
@@ -27,11 +28,11 @@ ENTRY = LedgerLine(
 
 
 def made(*sessions: Session) -> Report:
-    return build_report(sessions, [ENTRY], streams=2, judge=JUDGE, skipped=SKIPPED, zone=UTC)
+    return build_report(gather_sessions(sessions, [ENTRY], UTC), streams=2, judge=JUDGE, skipped=SKIPPED)
 
 
 def as_json(one: Report) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(one))
+    found: dict[str, Any] = msgspec.json.decode(b"".join(encode_document(one)))
     return found
 
 
@@ -54,7 +55,10 @@ def test_the_report_has_the_promised_names() -> None:
     assert found["skipped"] == {"files": 1, "lines": 2, "reasons": {"no JSON": 2}}
     assert found["exclusions"] == {"no_goal": 1}
     periods = {"day", "week", "month"}
-    assert found["slices"].keys() == {"project", "branch", "model", "agent", "intent", "language", "tenant"} | periods
+    assert (
+        found["slices"].keys()
+        == {"project", "branch", "model", "agent", "intent", "language", "tenant", "person", "machine"} | periods
+    )
     assert found["trends"].keys() == periods
     assert [window["ended"] for window in found["windows"]] == ["2026-03-02", "2026-03-02"]
     assert [len(obstacle["sessions"]) for obstacle in found["obstacles"]] == [1]

@@ -1,15 +1,15 @@
 """Windows: whole days where the person is, and an arrow only where a test supports it."""
 
-from datetime import UTC, date
+from datetime import date
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 
-from assay.scores.breakdown import build_windows
 from assay.types import Session
 from tests.make_sessions import QUICK, SHUFFLED, missed, session_of
+from tests.make_tallies import windows_of
 from tests.tables import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -22,11 +22,11 @@ def week(crushed: int, of: int, day: float = 0, **more: Any) -> list[Session]:
 
 @pytest.mark.parametrize("found", [[], [session_of(started_at="")], [session_of(started_at="soon")]])
 def test_without_a_day_there_is_no_window(found: list[Session]) -> None:
-    assert build_windows(found, UTC) == []
+    assert windows_of(found) == []
 
 
 def test_windows_end_with_the_day_of_the_last_session_and_are_whole_days() -> None:
-    seven, thirty = build_windows([session_of(day=40), session_of()], UTC)
+    seven, thirty = windows_of([session_of(day=40), session_of()])
     assert (seven.days, seven.began, seven.ended) == (7, date(2026, 4, 5), date(2026, 4, 11))
     assert (thirty.days, thirty.began, thirty.ended) == (30, date(2026, 3, 13), date(2026, 4, 11))
 
@@ -36,7 +36,7 @@ def test_windows_end_with_the_day_of_the_last_session_and_are_whole_days() -> No
 )
 def test_a_day_belongs_to_one_window_or_the_one_before(day: float, now: int, before: int) -> None:
     last = session_of(day=20, judge_status="no_goal")
-    seven = build_windows([last, session_of(day=day)], UTC)[0]
+    seven = windows_of([last, session_of(day=day)])[0]
     assert (seven.score.counted, seven.before.counted) == (now, before)
 
 
@@ -54,12 +54,12 @@ AUTUMN = "2026-10-29T10:00:00Z"  # and back on 25 October
     ],
 )
 def test_days_stay_days_when_the_clocks_change(last: str, started: str, is_inside: bool) -> None:
-    seven = build_windows([session_of(started_at=last), session_of(started_at=started)], BERLIN)[0]
+    seven = windows_of([session_of(started_at=last), session_of(started_at=started)], BERLIN)[0]
     assert (seven.score.counted, seven.before.counted) == ((2, 0) if is_inside else (1, 1))
 
 
 def test_a_time_without_a_zone_is_utc() -> None:
-    assert build_windows([session_of(started_at="2026-03-02T23:30:00")], BERLIN)[0].ended == date(2026, 3, 3)
+    assert windows_of([session_of(started_at="2026-03-02T23:30:00")], BERLIN)[0].ended == date(2026, 3, 3)
 
 
 ARROWS = [
@@ -79,28 +79,28 @@ ARROWS = [
 def test_an_arrow_needs_a_difference_beyond_chance_and_five_on_each_side(
     now: tuple[int, int], before: tuple[int, int], p_value: float | None, direction: str | None
 ) -> None:
-    seven = build_windows([*week(*now, day=20), *week(*before, day=10)], UTC)[0]
+    seven = windows_of([*week(*now, day=20), *week(*before, day=10)])[0]
     assert (seven.p_value and round(seven.p_value, 4)) == p_value
     assert seven.direction == direction
 
 
 def test_no_side_counted_is_no_p_value() -> None:
-    assert build_windows([session_of(judge_status="no_goal")], UTC)[0].p_value is None
+    assert windows_of([session_of(judge_status="no_goal")])[0].p_value is None
 
 
 def test_what_different_judges_said_gets_no_arrow() -> None:
     old = week(2, 10, day=10, judge_versions={"outcome": "0"})
-    seven = build_windows([*week(9, 10, day=20), *old], UTC)[0]
+    seven = windows_of([*week(9, 10, day=20), *old])[0]
     assert (seven.is_one_judge, seven.direction) == (False, None)
 
 
 def test_a_judge_whose_sessions_do_not_count_disturbs_no_arrow() -> None:
     other = session_of(day=20, judge_status="ungraded", judge_versions={"outcome": "0"})
-    seven = build_windows([*week(9, 10, day=20), *week(2, 10, day=10), other], UTC)[0]
+    seven = windows_of([*week(9, 10, day=20), *week(2, 10, day=10), other])[0]
     assert (seven.is_one_judge, seven.direction) == (True, "up")
 
 
 @QUICK
 @given(SHUFFLED)
 def test_the_order_of_sessions_never_matters(pair: tuple[list[Session], list[Session]]) -> None:
-    assert build_windows(pair[0], BERLIN) == build_windows(pair[1], BERLIN)
+    assert windows_of(pair[0], BERLIN) == windows_of(pair[1], BERLIN)

@@ -7,22 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.pipeline.inputs import find_files
-from assay.pipeline.scan import scan
-from assay.stores import CutStream, JoinedSession, Store, StoredSegment, open_store
-from assay.testing.claude_code import build_conversation, encode_lines, write_lines
-from assay.types import AuditDraw, Boundary, PersonCorrection, PersonVerdict, Segment
-
-BEGAN = Boundary(signal="conversation", confidence=1.0, evidence="a new conversation")
-ONE = ("claude-code", "one")
-TURNS = ("0123456789ab", "ffffffffffff")
+from assay.stores import JoinedSession, Store, open_store
+from assay.testing.claude_code import build_conversation, encode_lines
+from assay.types import AuditDraw, PersonCorrection, PersonVerdict
+from tests.stores.make_cuts import ONE, TURNS, cut, part, read, write_streams
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("one", "two"):
-        write_lines(tmp_path / "in" / f"{name}.jsonl", *build_conversation(name, 2))
-    return tmp_path / "in"
+    return write_streams(tmp_path / "in")
 
 
 @pytest.fixture
@@ -30,40 +23,6 @@ def store(store_url: str, folder: Path) -> Iterator[Store]:
     with closing(open_store(store_url)) as opened:
         read(opened, folder)
         yield opened
-
-
-def read(store: Store, folder: Path) -> None:
-    scan(store, find_files([folder]), 1, lambda *_: None)
-
-
-def segment(stream: str, n: int = 0) -> Segment:
-    return Segment(
-        id=f"{stream}{n}",
-        agent="claude-code",
-        stream=stream,
-        project="/p",
-        first=n,
-        last=n,
-        began_at=f"2026-03-02T09:00:{n:02}Z",
-        ended_at="",
-        boundary=BEGAN,
-    )
-
-
-def cut(store: Store, stream: str, *parts: StoredSegment, version: str = "v") -> CutStream:
-    [found] = store.transcripts.list_stream_files([("claude-code", stream)])
-    return CutStream(
-        agent="claude-code",
-        stream=stream,
-        generation=found.generation,
-        version=version,
-        branch="main",
-        segments=parts,
-    )
-
-
-def part(stream: str, n: int = 0, judged: bytes = b"{}") -> StoredSegment:
-    return StoredSegment(segment=segment(stream, n), n=n, input=f"hash {n}", turns=TURNS, judged=judged)
 
 
 def waiting(store: Store, version: str = "v", *roots: Path) -> list[str]:

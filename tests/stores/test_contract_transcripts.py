@@ -124,7 +124,36 @@ def test_skips_and_tallies_tell_of_each_file_below_the_roots(store: Store):
     assert store.transcripts.list_skips(["/b"]) == [("/b/y.jsonl", 3, "no JSON")]
     store.transcripts.mark_gone([store.transcripts.find_files(["/b"])["/b/y.jsonl"].id], gone=True)
     assert store.transcripts.list_skips(["/b"]) == []
+    assert [store.transcripts.count_skipped_lines([root]) for root in ("/", "/a", "/a/x.jsonl", "/b")] == [1, 1, 1, 0]
     assert store.transcripts.list_tallies(["/b"])[0].is_gone
+
+
+NEAR = ("/a/x.jsonl", "/a/deep/y.jsonl", "/a-b/x.jsonl", "/a.jsonl", "/a0", "/b/x.jsonl", "langfuse://host/a")
+
+
+@pytest.mark.parametrize(
+    "roots",
+    [
+        ["/a"],
+        ["/a", "/a-b"],
+        ["/a", "/b", "/a0"],
+        ["/"],
+        ["/", "langfuse://host"],
+        ["/a/x.jsonl"],
+        [],
+        ["/a", "/a/deep"],
+    ],
+)
+@pytest.mark.parametrize("there", [NEAR, NEAR[:2], NEAR[:4], NEAR[:1], NEAR[5:], NEAR[:6]])
+def test_as_many_streams_are_counted_as_are_listed_whether_any_lies_elsewhere(
+    store: Store, there: tuple[str, ...], roots: list[str]
+):
+    for path in there:
+        store.transcripts.save_file(reading(path, path), None)
+    assert settle(store)
+    listed = store.transcripts.list_streams(roots)
+    assert store.transcripts.count_streams(roots) == len(listed)
+    assert store.told.has_outside(roots) is (len(listed) < len(there))
 
 
 def test_a_stream_of_two_files_is_listed_once_with_both_its_files(store: Store):
@@ -221,3 +250,51 @@ def test_files_of_a_real_scan_settle_the_same_whatever_came_between(
     with closing(open_store(fresh_url("fresh"))) as fresh:
         read_into(fresh, tmp_path / "in")
         assert store.transcripts.list_streams(None) == fresh.transcripts.list_streams(None)
+
+
+def reading_of(agent: str, stream: str, *, words: str = "Mend it") -> FileState:
+    """A reading of the same conversation by another source."""
+    found = reading(f"/{agent}/{stream}.jsonl", stream)
+    assert found.part is not None
+    return replace(found, part=replace(found.part, agent=agent, asked=words, title=""))
+
+
+SCRIPT, TOLD, SILENT = ("codex", "c"), ("otel", "c@codex"), ("otel", "c@claude-code")
+PULLED, OLDER = ("langfuse", "c@host/project"), ("langfuse", "c")
+
+
+@pytest.mark.parametrize(
+    ("there", "kept"),
+    [
+        ([SCRIPT, TOLD, SILENT, PULLED], [SCRIPT]),
+        ([TOLD, PULLED], [TOLD]),
+        ([SILENT, PULLED], [PULLED]),
+        ([SILENT, OLDER], [OLDER]),
+        ([TOLD, OLDER], [TOLD]),
+        ([PULLED, OLDER], [PULLED]),
+        ([SILENT], [SILENT]),
+        ([("otel", "c-2@codex"), SCRIPT], [SCRIPT, ("otel", "c-2@codex")]),
+    ],
+)
+def test_of_the_sources_of_a_conversation_the_one_that_tells_most_is_listed(
+    store: Store, there: list[tuple[str, str]], kept: list[tuple[str, str]]
+):
+    for agent, stream in there:
+        words = "" if (agent, stream) == SILENT else "Mend it"
+        store.transcripts.save_file(reading_of(agent, stream, words=words), None)
+    settle(store)
+    assert sorted((one.agent, one.id) for one in store.transcripts.list_streams(None)) == kept
+    assert sorted((one.agent, one.id) for one in store.transcripts.list_streams(["/"])) == kept
+    assert store.transcripts.count_streams(None) == len(kept)
+
+
+def test_twins_are_all_that_tell_of_a_conversation(store: Store):
+    others = [("otel", "c2@codex"), ("codex", "cc"), ("otel", "c@@x"), ("codex", "c@codex")]
+    for agent, stream in (SCRIPT, TOLD, SILENT, PULLED, *others):
+        store.transcripts.save_file(reading_of(agent, stream), None)
+    settle(store)
+    every = sorted([SCRIPT, TOLD, SILENT, PULLED, ("otel", "c@@x")])
+    for one in (SCRIPT, TOLD, PULLED):
+        assert store.transcripts.list_twins([one]) == every
+    assert store.transcripts.list_twins([("otel", "c2@codex")]) == [("otel", "c2@codex")]
+    assert store.transcripts.list_twins([]) == []

@@ -14,11 +14,13 @@ from assay.pipeline.pool import ignore_progress
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run, score_run
 from assay.pipeline.store_care import copy_store, forget_before
-from assay.reports.json import encode_json
+from assay.reports.json import encode_document
 from assay.stores import Store, has_store, open_store
 from assay.testing.claude_code import write_folder
-from assay.types import PersonCorrection, PersonVerdict
+from assay.types import PersonCorrection, PersonVerdict, TelemetryRecord
 from tests.postgres import start_server
+
+TOLD = TelemetryRecord(id="t1", agent="loom", conversation="c", order=5, attributes={"prompt": "the \x00 loom"})
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +35,13 @@ def full(store: Store, folder: Path) -> Store:
     tell(store)
     store.corrections.save_correction(PersonCorrection(kind="rename", turn="a" * 12, title="the \x00 loom", at="2026"))
     store.corrections.save_verdicts([PersonVerdict(turn="a", verdict="not", at="2026-11-09T09:00:00+00:00")])
+    store.telemetry.save_records([TOLD])
     return store
 
 
 def tell(store: Store) -> bytes:
     with open_run(store, Config(), None, jobs=1) as run:
-        return encode_json(score_run(run, remembers=False).report)
+        return b"".join(encode_document(score_run(run, remembers=False).report))
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -65,6 +68,8 @@ def test_all_of_it_is_taken_over_by_a_store_of_any_kind(full: Store, other_url: 
     with closing(open_store(other_url)) as other:
         assert (other.measure(), tell(other)) == (full.measure(), tell(full))
         assert other.corrections.load_corrections() == full.corrections.load_corrections()
+        assert other.telemetry.load_records("loom", "c") == [TOLD]
+        assert other.telemetry.save_records([TOLD]) == 0
         other.corrections.save_correction(PersonCorrection(kind="rename", turn="b", title="next", at="2027"))
         assert [one.title for one in other.corrections.load_corrections()] == ["the \x00 loom", "next"]
 

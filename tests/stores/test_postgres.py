@@ -15,8 +15,10 @@ from sqlalchemy import text
 
 from assay.errors import BadInput, StoreError
 from assay.stores import Store, has_store, open_existing_store, open_store
-from assay.stores.contract import hide_password
+from assay.stores.contract.addresses import hide_password
 from assay.stores.sql import SqlStore, postgres
+from assay.stores.sql.database import copy_rows
+from assay.stores.sql.schema import remembered
 from assay.testing.claude_code import write_folder
 from assay.types import PersonCorrection
 from tests.postgres import PostgresServer, start_server
@@ -195,6 +197,27 @@ def test_a_lost_connection_loses_only_what_was_under_way(server: PostgresServer)
         with pytest.raises(StoreError, match=GONE):
             lose()
         assert count(store) == 1
+
+
+def test_a_connection_lost_while_rows_are_copied_is_told_and_nothing_of_them_is_kept(server: PostgresServer):
+    with closing(open_store(server.url("torn"))) as store:
+        assert isinstance(store, SqlStore)
+
+        def list_rows() -> Iterator[tuple[object, ...]]:
+            for n in range(50_000):
+                if n == 20_000:
+                    ask(server.url(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'")
+                yield f"{n}", b"row"
+
+        def copy_all() -> None:
+            with store.database.writing() as connection:
+                copy_rows(connection, remembered, list_rows())
+
+        with pytest.raises(StoreError, match=GONE) as told:
+            copy_all()
+        assert "\n" not in str(told.value)
+        with store.database.reading() as connection:
+            assert connection.execute(text("SELECT count(*) FROM remembered")).scalar() == 0
 
 
 @pytest.mark.long

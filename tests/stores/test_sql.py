@@ -16,10 +16,10 @@ from assay.pipeline.inputs import find_files
 from assay.stores import CutStream, RemoteProject, WrittenRow
 from assay.stores.sql import SqlStore, open_store
 from assay.stores.sql.engine import MIGRATIONS, run_migrations
-from assay.stores.sql.schema import TABLES, files
+from assay.stores.sql.schema import TABLES, files, telemetry
 from assay.stores.sql.selection import match_files_below
 from assay.testing.claude_code import build_conversation, build_prompt, write_lines
-from assay.types import PersonCorrection, PersonVerdict
+from assay.types import PersonCorrection, PersonVerdict, TelemetryRecord
 
 
 def opened(path: Path) -> SqlStore:
@@ -66,6 +66,10 @@ def test_every_connection_is_prepared(tmp_path: Path, pragma: str, value: object
 ROWS = [name for name in TABLES.tables if name != "generation"]
 
 
+LISTED = {"listed_folders", "remembered"}
+"""What a folder listed when it was looked at last, which says nothing of what was in its files."""
+
+
 def test_what_belongs_to_a_file_goes_with_it(tmp_path: Path):
     store = opened(tmp_path / "assay.db")
     read_into(store, write_lines(tmp_path / "a.jsonl", *build_conversation("one"), b"no json"))
@@ -73,7 +77,7 @@ def test_what_belongs_to_a_file_goes_with_it(tmp_path: Path):
         connection.execute(files.delete())
         left = {name: connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in ROWS}
     store.close()
-    assert left == dict.fromkeys(ROWS, 0)
+    assert {name: n for name, n in left.items() if name not in LISTED} == dict.fromkeys(set(ROWS) - LISTED, 0)
 
 
 def shape(tables: MetaData, path: Path) -> dict[str, object]:
@@ -206,8 +210,30 @@ def test_what_was_made_of_a_file_goes_with_it_and_what_people_said_stays(tmp_pat
     with store.database.writing() as connection:
         connection.execute(files.delete())
         left = {name for name in TABLES.tables if connection.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar()}
+    noted = store.told.list_changed()[0]
     store.close()
-    assert left == {"generation", "corrections"}
+    assert left == {"generation", "corrections", "changed_streams", *LISTED}
+    assert noted == [("claude-code", "one")]  # whatever was told of it is to be dropped
+
+
+def forget_what_was_told(old: sqlite3.Connection) -> None:
+    old.execute("DROP INDEX cuts_version")
+    for name in ("commit_deeds", "told_ledger", "told", "told_streams", "neighbourhoods", "changed_streams"):
+        old.execute(f"DROP TABLE {name}")
+
+
+LATER = (
+    "set_aside", "access_keys", "deeds", "telemetry", "conversations", "waits", "seals", "machines", "shipped",
+    "shipped_streams", "shipped_parts", "printed", "listed_folders",
+)  # fmt: skip
+"""Tables that came with 0009 and after it."""
+
+
+def drop_later_tables(old: sqlite3.Connection) -> None:
+    for table in LATER:
+        old.execute(f"DROP TABLE {table}")
+    for index in ("streams_id", "files_skipping", "files_broken_off", "streams_ended", "calls_at"):
+        old.execute(f"DROP INDEX {index}")
 
 
 def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: Path):
@@ -215,7 +241,8 @@ def test_a_store_of_an_earlier_version_learns_to_keep_written_scores(tmp_path: P
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE written")
         old.execute("DROP TABLE verdicts")
-        old.execute("DROP TABLE set_aside")
+        drop_later_tables(old)
+        forget_what_was_told(old)
         old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         old.execute("UPDATE alembic_version SET version_num = '0004'")
     here = RemoteProject(host="langfuse.example", project="loom")
@@ -233,7 +260,8 @@ def test_scores_that_an_earlier_version_wrote_are_known_and_about_nothing(tmp_pa
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         forget_what_scores_are_about(old)
-        old.execute("DROP TABLE set_aside")
+        drop_later_tables(old)
+        forget_what_was_told(old)
         old.execute("INSERT INTO written VALUES ('langfuse.example', 'loom', 'one', 'd-1', '2026-11-09')")
         old.execute("UPDATE alembic_version SET version_num = '0007'")
     here = RemoteProject(host="langfuse.example", project="loom")
@@ -264,7 +292,8 @@ def test_a_store_of_an_earlier_version_learns_to_keep_verdicts(tmp_path: Path):
     opened(tmp_path / "s.db").close()
     with closing(sqlite3.connect(tmp_path / "s.db")) as old, old:
         old.execute("DROP TABLE verdicts")
-        old.execute("DROP TABLE set_aside")
+        drop_later_tables(old)
+        forget_what_was_told(old)
         old.execute("ALTER TABLE streams DROP COLUMN is_forgotten")
         forget_what_scores_are_about(old)
         old.execute("UPDATE alembic_version SET version_num = '0005'")
@@ -290,3 +319,12 @@ def build_file_row(path: str) -> dict[str, object]:
     counts = dict.fromkeys(("inode", "size", "mtime_ns", "offset", "lines_read", "lines_skipped"), 0)
     long = dict.fromkeys(("anchor", "unknown", "prompts_at", "facts", "state", "packed_keys"), b"")
     return {"path": path, "is_mid_line": False, "is_settled": True, **texts, **counts, **long}
+
+
+def test_a_store_that_lost_telemetry_is_not_sound(tmp_path: Path):
+    with closing(opened(tmp_path / "s.db")) as store:
+        store.telemetry.save_records([TelemetryRecord(id=f"t{n}", agent="loom", conversation="c") for n in range(2)])
+        assert store.check() == []
+        with store.database.writing() as connection:
+            connection.execute(telemetry.delete().where(telemetry.c.id == "t1"))
+        assert store.check() == ["1 conversations have lost telemetry: restore a backup, or go on without"]

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from assay.config import Config, load, pick_zone
 from assay.errors import BadInput
 from assay.llm import Question
@@ -75,7 +77,8 @@ def score_paths(paths: Sequence[Path], config: Config, choice: Selection, jobs: 
         check_available(models.unavailable, config)
         if models.client and not may_ask:
             refuse_asking(models.client, run.list_questions())
-        return score_run(run, found.changes.unreadable).report
+        report = score_run(run, found.changes.unreadable, listing=found.changes.listing).report
+        return replace(report, sessions=list(report.sessions), ledger=list(report.ledger))
 
 
 def refuse_asking(client: ModelClient, questions: Iterable[Question]) -> None:

@@ -2,7 +2,8 @@
 
 from assay.config import Config
 from assay.errors import BadInput
-from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns, select_sessions
+from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
+from assay.pipeline.lookup import list_marked as find_marked
 from assay.pipeline.verdicts import TAKEN_BACK, pick_standing
 from assay.reports.format import format_line
 from assay.sessions.boundaries import hash_turn
@@ -32,8 +33,16 @@ def find_one_session(store: Store, config: Config, prefix: str) -> Session:
     return found[0]
 
 
+def refuse_shipped(*sessions: Session) -> None:
+    """What another machine shipped is cut, joined and named there."""
+    for one in sessions:
+        if one.machine:
+            raise BadInput(f"{one.id} was shipped from {one.machine}; correct it there, and ship it again")
+
+
 def split_session(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
     """Let a new session begin with a turn of another, given by its number in there or its id."""
+    refuse_shipped(session)
     placed = read_placed_turns(store, config, session)
     n = find_turn(placed, session, turn)
     segment, _, chosen = placed[n]
@@ -64,6 +73,7 @@ def find_turn(placed: Placed, session: Session, turn: str) -> int:
 
 def merge_sessions(store: Store, config: Config, session: Session, other: Session, at: str) -> Session:
     """Let a session go on with another."""
+    refuse_shipped(session, other)
     if session.id == other.id:
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
     if session.tenant != other.tenant:
@@ -74,12 +84,22 @@ def merge_sessions(store: Store, config: Config, session: Session, other: Sessio
 
 def rename_session(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
     """Give a session a title."""
+    refuse_shipped(session)
     said = flatten_words(title)
     if not said:
         raise BadInput("the new title is empty; give some words")
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
     store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title=said, at=at))
+    return find_session_of(store, config, session.id)
+
+
+def withdraw_title(store: Store, config: Config, session: Session, at: str) -> Session:
+    """Take back the title that somebody gave a session: it is called as the judge calls it again."""
+    given = [one for one in store.corrections.load_corrections() if one.kind == "rename" and one.turn == session.id]
+    if not given or not given[-1].title:
+        raise BadInput(f"nobody renamed {session.id}; it has its own title")
+    store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title="", at=at))
     return find_session_of(store, config, session.id)
 
 
@@ -120,8 +140,7 @@ def withdraw_verdict(store: Store, config: Config, session: Session, at: str) ->
 
 def list_marked(store: Store, config: Config) -> list[Session]:
     """All sessions of which a person said how they ended, by when they said it."""
-    found = [one for one in select_sessions(store, config, list) if one.marked]
-    return sorted(found, key=lambda one: (one.marked.at if one.marked else "", one.id))
+    return sorted(find_marked(store, config), key=lambda one: (one.marked.at if one.marked else "", one.id))
 
 
 def count_strangers(store: Store) -> int:

@@ -10,12 +10,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from assay.listing import TELEMETRY_ROOT
 from assay.pipeline import privacy
 from assay.pipeline.inputs import find_usual_roots
 from assay.pipeline.privacy import PrivacyRules
 from assay.pipeline.scan import Changes
+from assay.pipeline.sources_compared import ComparedConversation, SourceTally, compare_sources, redact_comparison
 from assay.sessions.redaction import Redactor
-from assay.stores import Store
+from assay.stores import FileTally, Store
 from assay.types import Document
 
 DAY_S = 86_400
@@ -64,6 +66,10 @@ class HealthReport(Document, frozen=True, kw_only=True, tag="doctor"):
     """Files by agent and by version of the client."""
     unknown_records: dict[str, int]
     cleanup: list[CleanupPlan]
+    sources: list[SourceTally]
+    """How much telemetry and Langfuse tell of, and transcripts of the same conversations."""
+    conversations: list[ComparedConversation]
+    """The latest that several sources tell of, with what each says."""
 
 
 def examine_store(
@@ -73,16 +79,9 @@ def examine_store(
     rows = store.transcripts.list_tallies(outcome.roots)
     skips = privacy.redact_skips(store.transcripts.list_skips(outcome.roots), rules)
     redactor = Redactor(rules.options)
-    versions: dict[str, Counter[str]] = {}
-    unknown: Counter[str] = Counter()
-    for row in rows:
-        if row.source and (part := row.part):
-            is_silent = bool(privacy.find_owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
-            for name, n in row.unknown.items():
-                unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
-            for version in part.versions or ("unknown",):
-                versions.setdefault(row.agent, Counter())[WITHHELD if is_silent else redactor.text(version)] += 1
+    versions, unknown = count_kinds(rows, rules, redactor)
     there = [row for row in rows if not row.is_gone]
+    compared = redact_comparison(compare_sources(store, outcome.roots), rules)
     return HealthReport(
         store=redactor.text(store.where),
         store_bytes=store.count_bytes(),
@@ -105,7 +104,25 @@ def examine_store(
             redact_cleanup(one, redactor)
             for one in list_cleanups([(row.path, row.mtime_ns) for row in there], env, home)
         ],
+        sources=compared.sources,
+        conversations=compared.conversations,
     )
+
+
+def count_kinds(
+    rows: Sequence[FileTally], rules: PrivacyRules, redactor: Redactor
+) -> tuple[dict[str, Counter[str]], Counter[str]]:
+    """Files by agent and version of the client, and records that are not understood."""
+    versions: dict[str, Counter[str]] = {}
+    unknown: Counter[str] = Counter()
+    for row in rows:
+        if row.source and (part := row.part):
+            is_silent = bool(privacy.find_owner(part.signs or (part.cwd,), part.ended_at, rules).withheld)
+            for name, n in row.unknown.items():
+                unknown[f"{row.agent} {WITHHELD if is_silent else redactor.text(name)}"] += n
+            for version in part.versions or ("unknown",):
+                versions.setdefault(row.agent, Counter())[WITHHELD if is_silent else redactor.text(version)] += 1
+    return versions, unknown
 
 
 def redact_cleanup(one: CleanupPlan, redactor: Redactor) -> CleanupPlan:
@@ -116,17 +133,24 @@ def list_places(outcome: Changes, paths: Sequence[str], env: Mapping[str, str], 
     """Every usual folder and every root of this scan, with what lies in it."""
     known = {str(root): agent for agent, roots in find_usual_roots(env, home).items() for root in roots}
     usual = {os.path.realpath(root) for root in known}
-    roots = dict.fromkeys([*known, *(root for root in outcome.roots if root not in usual)])
+    is_told = any(path.startswith(f"{TELEMETRY_ROOT}/") for path in paths)
+    there = [root for root in outcome.roots if root not in usual and (root != TELEMETRY_ROOT or is_told)]
+    roots = dict.fromkeys([*known, *there])
     return [
         WatchedFolder(
-            agent=known.get(root, "given"),
+            agent=known.get(root, "telemetry" if root == TELEMETRY_ROOT else "given"),
             path=root,
-            is_there=os.path.exists(root),
-            files=sum(path == root or path.startswith(os.path.realpath(root) + "/") for path in paths),
+            is_there=root == TELEMETRY_ROOT or os.path.exists(root),
+            files=sum(path == root or path.startswith(find_real_root(root) + "/") for path in paths),
         )
         for root in roots
-        if os.path.realpath(root) == root or os.path.realpath(root) not in outcome.roots or root in known
+        if find_real_root(root) == root or find_real_root(root) not in outcome.roots or root in known
     ]
+
+
+def find_real_root(root: str) -> str:
+    """Where a root really is; that of telemetry is nowhere."""
+    return root if root == TELEMETRY_ROOT else os.path.realpath(root)
 
 
 class ClaudeSettings(Struct):

@@ -2,17 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from assay.config import Config
-from assay.llm import Backend, Question
+from assay.llm import Backend, ModelCall, Question
 from assay.llm.egress import EgressQuestion, Estimate
 from assay.pipeline.cost import measure_question
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.score import open_run
 from assay.pipeline.scoring_run import Selection
+from assay.reports.egress import ModelUse
 from assay.stores import Store
 
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+?)(?:-\d+)?\]")
@@ -52,3 +53,23 @@ def list_leaving(wanted: Sequence[Question], model: Backend, known: set[str]) ->
             task=question.task,
             schema=msgspec.json.decode(question.schema),
         )
+
+
+def add_up_calls(calls: Iterable[ModelCall]) -> list[ModelUse]:
+    """What was asked of each model, those asked most first; a sum with an unpriced call is unpriced."""
+    groups: dict[str, list[ModelCall]] = {}
+    for one in calls:
+        groups.setdefault(one.model, []).append(one)
+    found = [
+        ModelUse(
+            model=model,
+            calls=len(some),
+            answered=sum(one.outcome == "ok" for one in some),
+            input=sum(one.usage.input + one.usage.cache_read + one.usage.cache_write for one in some),
+            output=sum(one.usage.output for one in some),
+            usd=None if any(one.cost_usd is None for one in some) else sum(one.cost_usd or 0.0 for one in some),
+            last_at=max(one.at for one in some),
+        )
+        for model, some in groups.items()
+    ]
+    return sorted(found, key=lambda one: (-one.calls, one.model))

@@ -1,20 +1,32 @@
 """Which files to read: those given, those in folders given, or those where the agents keep them."""
 
+import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
-from assay.sources import load_sources
+from assay.files import to_folder_prefix
+from assay.listing import ENDING, ITSELF, TELEMETRY_ROOT, Entry, Folders, list_places
+from assay.pipeline.packed_files import SQLITE, open_packed
+from assay.pipeline.read_file import HEAD, find_source_name
+from assay.sources import find_source, list_in_document, list_patterns, load_sources
+from assay.types import to_key
+from assay.types.packed import MalformedFile
+from assay.types.shipping import SHIPPED_ROOT
 
-ENDING = ".jsonl"
+MOST_NAME = 200
+STORED_ROOTS = (TELEMETRY_ROOT, SHIPPED_ROOT)
+"""What is in the store alone."""
 
 
 class File(Struct, frozen=True, gc=False):
@@ -26,15 +38,45 @@ class File(Struct, frozen=True, gc=False):
     inode: int
     size: int
     mtime_ns: int
+    conversation: str = ""
+    """Which one it stands for, of a file that holds several: size and time are then its own."""
 
 
 class FoundFiles(Struct, frozen=True, kw_only=True):
     """Files to look at, where they were looked for, and folders that could not be opened."""
 
     roots: tuple[str, ...]
-    files: tuple[File, ...]
+    places: tuple[str, ...] = ()
+    """The roots as they were named: links may lead elsewhere by the next time."""
+    folders: Folders = {}
+    """What folders list; under its own path, a file that was itself named."""
+    opened: tuple[File, ...] = ()
+    """Of the files whose name does not tell what they hold, transcripts and conversations that were found in them."""
+    has_database: bool = False
+    """Whether any of these is a database: it may hold more than its size and time tell."""
     closed: tuple[tuple[str, str], ...] = ()
     """Folders and files that could not be looked at, and why."""
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """All transcripts."""
+        plain = (file for folder, entries in self.folders.items() for file in to_files(folder, entries))
+        return (*plain, *self.opened)
+
+    def count_files(self) -> int:
+        plain = sum(name.endswith(ENDING) for entries in self.folders.values() for name, *_ in entries)
+        return plain + len(self.opened)
+
+
+def to_files(folder: str, entries: Sequence[Entry]) -> list[File]:
+    """The files of a folder whose name tells what they are."""
+    prefix = to_folder_prefix(folder)
+    named = spell_path(prefix)
+    return [
+        File(prefix + name, named + (name if name.isascii() else spell_path(name)), inode, size, mtime_ns)
+        for name, inode, size, mtime_ns in entries
+        if name.endswith(ENDING)
+    ]
 
 
 def find_usual_roots(env: Mapping[str, str], home: Path) -> dict[str, list[Path]]:
@@ -46,16 +88,44 @@ def find_files(paths: Sequence[Path]) -> FoundFiles:
     """All transcripts at or below the paths given."""
     roots = tuple(dict.fromkeys(resolve_path(path) for path in paths))
     closed: list[tuple[str, str]] = []
-    found = {file.path: file for root in roots for file in walk_files(root, closed)}
+    folders = list_places([root for root in roots if root not in STORED_ROOTS], closed, build_name_check())
+    opened: dict[str, File] = {}
+    has_database = False
+    for path, is_named in list_untold(folders):
+        try:
+            with Path(path).open("rb") as file:
+                head = file.read(HEAD)
+            state = os.stat(path)
+            found = list_in_file(path, head, state) or ([to_file(path, state)] if is_named else [])
+        except OSError as error:
+            closed.append((path, error.strerror or str(error)))
+            continue
+        opened |= {one.name: one for one in found}
+        has_database = has_database or head.startswith(SQLITE)
     return FoundFiles(
         roots=tuple(spell_path(root) for root in roots),
-        files=tuple(found.values()),
+        places=tuple(map(str, paths)),
+        folders=folders,
+        opened=tuple(opened.values()),
+        has_database=has_database,
         closed=tuple((spell_path(path), why) for path, why in closed),
     )
 
 
+def list_untold(folders: Folders) -> list[tuple[str, bool]]:
+    """Files that must be opened to see what they hold, and whether each was itself named."""
+    return [
+        (os.path.join(folder, name) if name else folder, name == ITSELF)
+        for folder, entries in folders.items()
+        for name, *_ in entries
+        if not name.endswith(ENDING)
+    ]
+
+
 def resolve_path(path: Path) -> str:
     """Where a path really leads; it must lead to a file or folder."""
+    if str(path) in STORED_ROOTS:
+        return str(path)
     try:
         found = os.path.realpath(path.expanduser())
         mode = os.stat(found).st_mode
@@ -76,27 +146,39 @@ def to_file(path: str, found: os.stat_result) -> File:
     return File(path, spell_path(path), found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def walk_files(root: str, closed: list[tuple[str, str]]) -> Iterator[File]:
-    """A file itself, or all transcripts in a folder and below."""
-    if not os.path.isdir(root):
-        yield to_file(root, os.stat(root))
-        return
-    folders = [root]
-    while folders:
-        folder = folders.pop()
-        try:
-            entries = list(os.scandir(folder))
-        except OSError as error:
-            closed.append((folder, error.strerror or str(error)))
-            continue
-        for entry in entries:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
-                elif entry.name.endswith(ENDING) and entry.is_file():
-                    yield to_file(entry.path, entry.stat())
-            except OSError as error:
-                closed.append((entry.path, error.strerror or str(error)))
+@cache
+def build_name_check() -> str:
+    """What the name of a file is like that may be a transcript of some agent, though it has another ending."""
+    return "|".join(map(fnmatch.translate, list_patterns())) or r"(?!)"
+
+
+def spell_conversation(id: str) -> str:
+    """An id as the last part of a path, whatever is in it."""
+    spelled = quote(id, safe="", errors="replace")
+    return spelled if len(spelled) <= MOST_NAME else f"{spelled[:MOST_NAME]}-{to_key(id):x}"
+
+
+def list_in_file(path: str, head: bytes, found: os.stat_result) -> list[File]:
+    """A file that is called like a transcript: nothing where it is none, else it, or the conversations it holds."""
+    name = find_source_name(head)
+    if not name:
+        return []
+    whole = to_file(path, found)
+    try:
+        with open_packed(Path(path)) as opened:
+            parts = list_in_document(find_source(name), opened)
+    except MalformedFile:
+        return [whole]  # whoever reads it will say why it can't be
+    return [
+        replace(
+            whole,
+            name=f"{whole.name}/{spell_conversation(one)}",
+            size=stamp.size,
+            mtime_ns=stamp.changed,
+            conversation=one,
+        )
+        for one, stamp in parts.items()
+    ] or [whole]
 
 
 AGO = re.compile(r"(\d+)([hdw])")
@@ -119,11 +201,11 @@ def list_usual_places() -> list[Path]:
 
 
 def find_usual_transcripts() -> FoundFiles:
-    """What lies in the usual places; those that vanished count too, for what was read of them is kept."""
+    """What lies in the usual places, and telemetry; those that vanished count too: what was read of them is kept."""
     places = list_usual_places()
     found = find_files([place for place in places if place.exists()])
     missing = tuple(os.path.realpath(place) for place in places if not place.exists())
-    return replace(found, roots=(*found.roots, *missing))
+    return replace(found, roots=(*found.roots, *missing, *STORED_ROOTS), places=tuple(map(str, places)))
 
 
 def explain_no_transcripts(config: Config) -> str:

@@ -81,6 +81,8 @@ class RunTerms(Struct, frozen=True, kw_only=True):
     """Version of all that decides where a stream is cut, and of `judging`."""
     now: datetime | None = None
     """When the report is made: nobody is asked about what still goes on."""
+    sealed: frozenset[StreamName] = frozenset()
+    """Streams that don't, though they were active a short while ago: somebody began another conversation since."""
 
     def versions(self) -> dict[str, str]:
         return self.model.versions() if self.model else find_judge(self.judge).versions()
@@ -252,12 +254,25 @@ def judge_segment(task: CutTask, judge: StreamJudge, n: int, segment: Segment) -
     if hashed in task.known:
         return kept
     owner = find_segment_owner(judge.read, segment)
-    is_open = after is None and task.terms.now is not None and is_fresh(segment, task.terms.now)
-    if judge.by_model and is_open and not owner.withheld:  # it will be asked about once it is over
+    if judge.by_model and not owner.withheld and is_going_on(task, segment, after):
+        # it will be asked about once it is over
         found, is_settled = replace(judge.judge_offline(turns, after, "")[0], tenant=owner.tenant), False
     else:
         found, is_settled = yield from judge.judge_session(segment.id, turns, after, owner)
     return replace(kept, input=hashed if is_settled else "", judged=msgspec.json.encode(found))
+
+
+def is_going_on(task: CutTask, segment: Segment, after: Prompt | None) -> bool:
+    """Whether somebody is at work in a segment, as far as its own stream and the run's terms know."""
+    is_sealed = segment.committed_at or (segment.agent, segment.stream) in task.terms.sealed
+    return after is None and not is_sealed and task.terms.now is not None and is_fresh(segment, task.terms.now)
+
+
+def foresee_segments(task: CutTask) -> tuple[Segment, ...]:
+    """Where a stream would be cut if nobody were asked; nothing is judged."""
+    judge = StreamJudge(task.terms, redact_stream(task.kept, task.terms.privacy))
+    gaps = NO_GAPS if judge.read.withheld else judge.find_own_gaps(judge.read.stream)
+    return cut_segments(judge.read.placed, gaps, task.terms.splits, task.terms.boundaries)
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

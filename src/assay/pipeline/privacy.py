@@ -20,7 +20,7 @@ from assay.pipeline.scan_worker import ENCODE, decode_pieces
 from assay.sessions.redaction import RedactionOptions, Redactor, hash_rules, redact_secrets, silence_stream
 from assay.sessions.streams import join_files
 from assay.stores import StreamPieces
-from assay.types import LedgerLine, Session, Stream, StreamSummary, Turn
+from assay.types import LedgerLine, Part, Session, Stream, StreamSummary, Turn
 from assay.types.value import is_folder_sign, sign_attribute, sign_key
 
 Tenants = Mapping[str, Tenant]
@@ -368,6 +368,22 @@ def redact_json(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
         return {redactor.text(name): redact_json(one, redactor) for name, one in value.items()}
     return [redact_json(one, redactor) for one in value] if isinstance(value, list | tuple) else value
+
+
+def redact_told(value: T, rules: PrivacyRules) -> T:
+    """The same for what another machine told and redacted by its own rules: nearly always there is nothing left."""
+    redactor = Redactor(rules.options)
+    return redact_struct(value, rules) if redactor.holds(JSON(value).decode("utf-8", "surrogatepass")) else value
+
+
+def redact_sent_turns(words: bytes, session: Session, rules: PrivacyRules) -> tuple[Turn, ...]:
+    """The turns of a session that another machine sent, by the rules of this one."""
+    if not words or is_withheld(session.tenant, session.ended_at, rules):
+        return ()
+    about = Part(agent=session.agent, stream=session.streams[0], cwd=session.project)
+    turns = msgspec.json.decode(words, type=tuple[Turn, ...])
+    stream = Stream(id=session.streams[0], agent=session.agent, files=(), about=about, turns=turns)
+    return redact_secrets(stream, Redactor(rules.options)).turns
 
 
 def redact_struct(value: T, rules: PrivacyRules) -> T:

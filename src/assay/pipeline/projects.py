@@ -7,7 +7,7 @@ about; of a folder that is not, its path tells, and whether a session was in a b
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -133,10 +133,10 @@ def spell_folder(folder: str) -> str:
     return plain.rstrip("/") or plain[:1]
 
 
-def find_outer(inner: str, tops: Iterable[str]) -> str | None:
+def find_outer(inner: str, tops: Collection[str]) -> str | None:
     """The outermost folder around one in which sessions were in a branch, so that it is a part of that repository."""
-    around = [top for top in tops if is_inside(inner, top) and not HOMES.match(top.lower())]
-    return min(around, key=len, default=None)
+    around = (inner[:at] for at, sign in enumerate(inner) if sign == "/")
+    return next((one for one in around if one in tops and not HOMES.match(one.lower())), None)
 
 
 def is_inside(inner: str, outer: str) -> bool:
@@ -177,6 +177,11 @@ def find_top(folder: str) -> tuple[str, str] | None:
 
 def find_git_folder(top: Path) -> str:
     """The git folder of a checkout; a work tree has a file that names its own inside of the repository's."""
+    return re.sub(r"/worktrees/[^/]+$", "", find_own_git_folder(top))
+
+
+def find_own_git_folder(top: Path) -> str:
+    """The git folder of a checkout alone: of a work tree, the one inside of the repository's."""
     file = top / ".git"
     try:
         with file.open("rb") as opened:
@@ -184,8 +189,7 @@ def find_git_folder(top: Path) -> str:
     except OSError:  # a folder, as in most
         said = ""
     named = said.partition("gitdir:")[2].strip("\n ").replace("\0", "")
-    own = os.path.realpath(top / named) if named else str(file)
-    return re.sub(r"/worktrees/[^/]+$", "", own)
+    return os.path.realpath(top / named) if named else str(file)
 
 
 def ask_repositories(repositories: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Checkout]:

@@ -26,11 +26,11 @@ from assay.pipeline.cost import measure_question
 from assay.pipeline.egress import list_leaving
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import OFFLINE
-from assay.pipeline.lookup import LAST, find_last, has_id, read_turns
+from assay.pipeline.lookup import LAST, read_turns
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, explain_withheld, find_named_tenant
 from assay.pipeline.score import open_run
-from assay.pipeline.scoring_run import Selection
+from assay.pipeline.scoring_run import Selection, find_end
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering
@@ -83,8 +83,8 @@ def list_subjects(
 
 def select_linked(there: Sequence[LinkedSession], ids: Sequence[str]) -> list[LinkedSession]:
     """Those of the sessions whose ids begin so; `last` is the one that ended last."""
-    last = find_last(there) if LAST in ids else []
-    return [one for one in there if one in last or any(has_id(one, prefix) for prefix in ids)]
+    last = [max(there, key=find_end)] if LAST in ids and there else []
+    return [one for one in there if one in last or any(one.segments[0].id.startswith(prefix) for prefix in ids)]
 
 
 def list_questions(
@@ -339,8 +339,7 @@ def select_answerable(profile: Profile, turns: Sequence[Turn]) -> Profile:
 def list_spending(turns: Sequence[Turn]) -> Iterator[str]:
     """What was spent, where that is known."""
     spent = tokens_of(turns)
-    if any(turn.spends for turn in turns):
-        one = spent.tokens
+    if any(turn.spends for turn in turns) and (one := spent.tokens):
         whole = one.input + one.cache_read + one.cache_write
         cost = "not known" if spent.cost_usd is None else f"USD {spent.cost_usd:.2f}"
         yield f"- tokens: {whole:,} in, {one.cache_read:,} of them from the cache, {one.output:,} out; cost: {cost}"

@@ -1,14 +1,15 @@
 """One file to turns: what was read before is kept, only new bytes are read.
 
 `FileState` is all that is known of a file. Give it back and reading goes on where it stopped: in
-another process, on another day, with the same result as reading the file from its start.
+another process, on another day, with the same result as reading the file from its start. A file that is one
+document (`packed_files`) is unpacked into records, and these are read like lines, all of them each time.
 """
 
 import hashlib
 import os
 import zlib
 from functools import cache
-from io import FileIO
+from io import BytesIO, FileIO
 from itertools import islice
 from pathlib import Path
 
@@ -17,15 +18,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import facts, sessions
-from assay.pipeline.records import LineReader, MalformedLine, RecordDecoder, decode_patiently
+from assay.pipeline.packed_files import SQLITE, ZIP, PackedFiles
+from assay.pipeline.records import LineFile, LineReader, MalformedLine, RecordDecoder, decode_patiently, encode_cleanly
 from assay.sessions.turns import StreamTally, TurnBuilder
-from assay.sources import SourceReader, find_source, load_sources
+from assay.sources import Source, SourceReader, find_source, find_unpacker, list_in_document, load_sources
 from assay.types import FileState, ReadPosition, SkippedLine, Turn
+from assay.types.packed import MalformedFile
 
 HEAD = 64 << 10
 NOT_PLAIN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
 """What the fast decoder says of a line that is not simply one record; `TypeError` of one that is too long."""
 ANCHOR_HEAD, ANCHOR_TAIL = 1 << 10, 4 << 10
+MOST_UNPACKED = 1 << 30
 MOST_SKIPS = 1_000
 """Skips that are listed one by one; the rest is only counted."""
 
@@ -46,12 +50,24 @@ class ReaderMemory(Struct):
     tally: StreamTally
 
 
-def read_file(path: Path, before: FileContent | None = None) -> FileContent:
-    """Read a file, or what is new in it since `before`."""
+class PackedPart(Struct, frozen=True):
+    """One of several that a file holds, and how the file lists it."""
+
+    id: str = ""
+    place: ReadPosition | None = None
+
+
+def read_file(
+    path: Path,
+    before: FileContent | None = None,
+    part: PackedPart = PackedPart(),  # noqa: B008
+    packed: PackedFiles | None = None,
+) -> FileContent:
+    """Read a file, or what is new in it since `before`; of a file that holds several conversations, one."""
     with path.open("rb", buffering=0) as file:
         stat = os.fstat(file.fileno())
-        place = ReadPosition(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
-        if before is not None and before.state.source and can_continue(file, before.state, place):
+        place = part.place or ReadPosition(inode=stat.st_ino, size=stat.st_size, mtime_ns=stat.st_mtime_ns)
+        if before is not None and can_continue(file, before.state, place):
             return FileReader(file, before).run(place)
         file.seek(0)
         head = file.read(HEAD)
@@ -59,7 +75,50 @@ def read_file(path: Path, before: FileContent | None = None) -> FileContent:
         state = FileState(path=str(path), source=find_source_name(head))
         if not state.source:
             return FileContent(state=skip_file(file, head, replace(state, place=place)))
-        return FileReader(file, FileContent(state=state)).run(place)
+        if not is_packed(head, path.name, find_source(state.source)):
+            return FileReader(file, FileContent(state=state)).run(place)
+    if packed is not None:
+        return read_packed(packed, replace(state, place=place), part.id)
+    with PackedFiles() as files:
+        return read_packed(files, replace(state, place=place), part.id)
+
+
+def is_packed(head: bytes, name: str, source: Source) -> bool:
+    """Whether a file is one document to its source: no lines of JSON, or no more than one of them."""
+    if not hasattr(source, "unpack") or head.startswith((SQLITE, ZIP)):
+        return hasattr(source, "unpack")
+    first, _, rest = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    is_record = first.startswith(b"{") and first.rstrip().endswith(b"}")
+    return not is_record or not (name.endswith(".jsonl") or rest.lstrip().startswith(b"{"))
+
+
+def read_packed(packed: PackedFiles, state: FileState, conversation: str) -> FileContent:
+    """Read a document whole: what can't be unpacked is skipped, and says why."""
+    source, now = find_source(state.source), state.place
+    try:
+        lines = BytesIO(pack_lines(source, packed, Path(state.path), conversation))
+    except MalformedFile as error:
+        skips = (SkippedLine(line=0, why=str(error)[:200]),)
+        return FileContent(
+            state=replace(state, source="", version=build_version(""), lines_skipped=1, skips=skips, place=now)
+        )
+    found = FileReader(lines, FileContent(state=state)).run(now)
+    return replace(found, state=replace(found.state, place=now, bytes_read=now.size, state=b""))
+
+
+def pack_lines(source: Source, packed: PackedFiles, path: Path, conversation: str) -> bytes:
+    """The records of a document as lines; without a conversation, those of all that it holds."""
+    found = bytearray()
+    try:
+        opened = packed.open_file(path)
+        for one in [conversation] if conversation else list_in_document(source, opened) or [""]:
+            for record in find_unpacker(source)(opened, one):
+                found += encode_cleanly(record) + b"\n"
+                if len(found) > MOST_UNPACKED:
+                    raise MalformedFile(f"a conversation larger than {MOST_UNPACKED >> 20} MB")
+    except RecursionError:
+        raise MalformedFile("nested too deeply") from None
+    return bytes(found)
 
 
 def build_version(source: str) -> str:
@@ -68,9 +127,11 @@ def build_version(source: str) -> str:
     return f"{read_by};sessions@{sessions.VERSION};{facts.build_version()}"
 
 
-def can_continue(file: FileIO, before: FileState, now: ReadPosition) -> bool:
+def can_continue(file: LineFile, before: FileState, now: ReadPosition) -> bool:
     """Whether the file only grew since, and is read in the same way; a rewrite may well keep the size."""
     old = before.place
+    if not before.source or not old.offset:
+        return False
     return (
         before.version == build_version(before.source)
         and now.inode == old.inode
@@ -79,7 +140,7 @@ def can_continue(file: FileIO, before: FileState, now: ReadPosition) -> bool:
     )
 
 
-def hash_anchor(file: FileIO, offset: int) -> bytes:
+def hash_anchor(file: LineFile, offset: int) -> bytes:
     """Hash of the file's first bytes and of those before an offset, and a checksum of all between them."""
     found = hashlib.blake2b(digest_size=16)
     file.seek(0)
@@ -90,7 +151,7 @@ def hash_anchor(file: FileIO, offset: int) -> bytes:
     return found.digest() + checked.to_bytes(4, "big")
 
 
-def sum_bytes(file: FileIO, offset: int) -> int:
+def sum_bytes(file: LineFile, offset: int) -> int:
     """The CRC of what stands between the head and an offset: at 4 GB/s, reading old bytes costs next to nothing."""
     found, left = 0, max(0, offset - ANCHOR_HEAD)
     block = memoryview(bytearray(min(left, 1 << 20)))
@@ -138,7 +199,7 @@ def build_decoder(name: str) -> msgspec.json.Decoder[object]:
 class FileReader:
     """Reads one file from where `before` stopped."""
 
-    def __init__(self, file: FileIO, content: FileContent) -> None:
+    def __init__(self, file: LineFile, content: FileContent) -> None:
         before = content.state
         self.file = file
         self.source = find_source(before.source)

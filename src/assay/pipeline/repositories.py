@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 
@@ -53,6 +54,16 @@ class KnownRepository:
         """When its last commit was made: what came later may not have been fetched."""
         return self.repo.find_commit_time(str(self.repo.tip))
 
+    def find_moment(self, as_of: datetime) -> float:
+        """Up to when lines are followed: the end of the day, so that what is found holds for all of it.
+
+        As it was before the last commit, it is the very moment.
+        """
+        if as_of.timestamp() < self.last_commit_at:
+            return as_of.timestamp()
+        tomorrow = (as_of.astimezone(UTC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        return tomorrow.timestamp() - 0.001
+
     @cached_property
     def files(self) -> frozenset[str]:
         """The files of the default branch."""
@@ -91,13 +102,13 @@ class KnownRepository:
 class Repositories:
     """Opens each repository once, and never breaks a run: what can't be opened is told as a reason."""
 
-    def __init__(self, given: Sequence[str]) -> None:
+    def __init__(self, given: Sequence[str], silent: dict[str, str] | None = None) -> None:
         self.places: dict[str, KnownRepository] = {}
         self.by_folder: dict[str, KnownRepository | str] = {}
         self.given: list[KnownRepository] = []
         self.troubles: list[str] = []
         """Why a repository that was given can't be read."""
-        self.silent: dict[str, str] = {}
+        self.silent: dict[str, str] = {} if silent is None else silent
         """Repositories in which git gave no answer."""
         for path in dict.fromkeys(given):
             found = self.open_at(os.path.realpath(os.path.expanduser(path)), is_named=True)

@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +28,10 @@ from assay.sessions.written_lines import merge_books
 from assay.stores import Fate, Store, StreamName
 from assay.types import FileLines, ReworkResult, Session
 
+CommitMaker = tuple[str, str, str]
+"""A session by when it began, its agent and id."""
+NAMES, WROTE = "names", "wrote"
+"""What a session has to do with a commit."""
 PULL = re.compile(r"/(?:pull|pulls|merge_requests)/(\d{1,9})")
 
 
@@ -114,7 +119,7 @@ def parse_seconds(at: str) -> float:
     return found.timestamp() if found else 0.0
 
 
-VERSION = 2
+VERSION = 4
 """Raised when lines are followed in another way: all is then looked at again."""
 
 FOLLOWED = msgspec.msgpack.Decoder(FollowResult).decode
@@ -129,6 +134,22 @@ NO_TIME = "its transcript tells no time"
 YET_TO_COME = ReworkResult(state="open", detail="it began after the day of this report")
 
 
+class Elsewhere(Protocol):
+    """What sessions did that are told apart from these."""
+
+    silent: dict[str, str]
+    """Repositories in which git gave no answer, found while these were told."""
+
+    def list_undoing(self, commits: Collection[str]) -> list[SessionWork]:
+        """Sessions whose commands took back one of these commits, given by how their ids begin."""
+
+    def list_bystanders(self, since: float, until: float) -> list[FollowedSession]:
+        """Sessions that ended between two times."""
+
+    def list_makers(self, commits: Collection[str], how: str) -> list[tuple[CommitMaker, str]]:
+        """Sessions that name these commits, or wrote lines of them, each with the commit."""
+
+
 class ReworkOutcome(Struct, frozen=True, kw_only=True):
     """What became of sessions' lines."""
 
@@ -138,10 +159,20 @@ class ReworkOutcome(Struct, frozen=True, kw_only=True):
     fates: dict[StreamName, Fate] = {}
     histories: int = 0
     """How often a repository's history was read."""
+    known: tuple[FollowedSession, ...] = ()
+    found: dict[StreamName, FollowResult] = {}
+    """What git says, of those it was asked about."""
+    reasons: dict[StreamName, str] = {}
+    """Why it was not asked about others."""
 
 
 def follow_rework(
-    store: Store, linked: Sequence[LinkedSession], sessions: Iterable[Session], rules: Rework, as_of: datetime
+    store: Store,
+    linked: Sequence[LinkedSession],
+    sessions: Iterable[Session],
+    rules: Rework,
+    as_of: datetime,
+    elsewhere: Elsewhere | None = None,
 ) -> ReworkOutcome:
     """What became of these sessions' lines, given all sessions there are."""
     pulls = {(one.agent, one.id): list_pulls(one) for one in sessions}
@@ -152,7 +183,8 @@ def follow_rework(
     else:
         known = wanted  # whoever wrote nothing to speak of has nothing that others could take away
     following = ReworkFollower(store, known, wanted, rules, as_of)
-    with Repositories(rules.repos) as repositories:
+    following.elsewhere = elsewhere
+    with Repositories(rules.repos, elsewhere.silent if elsewhere else {}) as repositories:
         following.follow_all(repositories)
     return following.build_outcome()
 
@@ -179,6 +211,7 @@ class ReworkFollower:
         self.wanted = wanted
         self.rules = rules
         self.as_of = as_of
+        self.elsewhere: Elsewhere | None = None
         self.line_rules = ReworkRules(days=rules.days, min_lines=rules.min_lines, share=rules.share)
         self.patience = PATIENCE + self.line_rules.curve_days * DAY
         """How long after a session commits can matter to it."""
@@ -214,7 +247,8 @@ class ReworkFollower:
 
     def follow_in(self, here: "RepositorySessions", names: set[StreamName]) -> None:
         """Take what is known of a repository's sessions, and follow the others."""
-        seen = f"{here.place.repo.tip} {self.as_of.astimezone(UTC):%Y-%m-%d}"
+        here.now = here.place.find_moment(self.as_of)
+        seen = f"{here.place.repo.tip} {here.now:.3f}"
         missing = []
         for one in here.sessions:
             if one.name in names and (found := self.load_found(here, one, seen)):
@@ -249,7 +283,7 @@ class ReworkFollower:
         """Follow the lines of sessions of about the same time; nearly all arrive soon, so little is read at first."""
         last = max(one.ended for one in some)
         soon = last + SOON + self.line_rules.curve_days * DAY
-        at_last = min(self.as_of.timestamp(), last + self.patience)
+        at_last = min(here.now, last + self.patience)
         if soon >= at_last:
             return self.read_history(here, some, at_last)
         found = self.read_history(here, some, soon)
@@ -260,19 +294,19 @@ class ReworkFollower:
         self, here: "RepositorySessions", some: Sequence[FollowedSession], until: float
     ) -> dict[StreamName, FollowResult]:
         """Follow the lines of sessions up to a time, in one reading of history."""
-        now = self.as_of.timestamp()
         followed = here.list_targets(some)
         since = min(one.started for one in followed) - SLACK
         paths = sorted({written.path for one in some for written in here.targets[one.name].written})
         ids = {one.id for one in followed}
-        others = [build_bystander(one) for one in self.known if one.work.id not in ids and since <= one.ended <= until]
+        near = [*self.known, *(self.elsewhere.list_bystanders(since, until) if self.elsewhere else ())]
+        others = [build_bystander(one) for one in near if one.work.id not in ids and since <= one.ended <= until]
         self.histories += 1
         found = follow_lines(
             [*followed, *others],
             here.place.repo.read_changes(since, until, paths),
             here.place.repo,
             self.line_rules,
-            now,
+            here.now,
         )
         return {one.name: add_doubt(found[one.work.id], here.place) for one in some}
 
@@ -318,11 +352,21 @@ class ReworkFollower:
         for one in unknown:
             found = (removed if one.name in self.reasons else undone).get(one.work.id)
             states[one.name] = found or states[one.name]
-        if any(state.state == "yes" and state.commit for state in states.values()):
-            brought = self.list_commit_sessions()
+        if commits := {
+            state.commit[:SHORTEST_ID] for state in states.values() if state.state == "yes" and state.commit
+        }:
+            brought = self.list_commit_sessions(commits)
             states = {one.name: name_replacer(states[one.name], one.work.id, brought) for one in self.wanted}
         ages = tuple(age for name in states if name in self.found for age in self.found[name].ages)
-        return ReworkOutcome(states=states, ages=ages, fates=self.fates, histories=self.histories)
+        return ReworkOutcome(
+            states=states,
+            ages=ages,
+            fates=self.fates,
+            histories=self.histories,
+            known=tuple(self.known),
+            found=self.found,
+            reasons=self.reasons,
+        )
 
     def find_in_transcripts(
         self, unknown: Sequence[FollowedSession]
@@ -332,10 +376,11 @@ class ReworkFollower:
         Only sessions of the same projects can have removed lines of theirs, and only those that undid a commit theirs.
         """
         projects = {one.work.project for one in unknown}
-        has_commits = any(one.work.commits for one in unknown)
+        commits = {commit[:SHORTEST_ID] for one in unknown for commit in one.work.commits}
         near = [one.work for one in self.known if one.work.project in projects]
         undoing = [one.work for one in self.known if one.work.undone and one.work.project not in projects]
-        undone = find_taken_back([*near, *undoing] if has_commits else near, self.rules, self.as_of)
+        undoing += self.elsewhere.list_undoing(commits) if commits and self.elsewhere else []
+        undone = find_taken_back([*near, *undoing] if commits else near, self.rules, self.as_of)
         is_alone = any(one.name in self.reasons for one in unknown)
         return undone, (find_replaced(near, self.rules, self.as_of) if is_alone else {}) | undone
 
@@ -349,18 +394,27 @@ class ReworkFollower:
             return YET_TO_COME
         return ReworkResult(state="unknown", detail=self.reasons.get(one.name))
 
-    def list_commit_sessions(self) -> dict[str, list[str]]:
+    def list_commit_sessions(self, commits: Collection[str]) -> dict[str, list[str]]:
         """The sessions behind each commit, by how it begins: those that name it, then those that wrote lines of it."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for one in self.known:
-            for commit in one.work.commits:
-                found[commit[:SHORTEST_ID]].append(one.work.id)
         fates = self.store.rework.load_fates(one.name for one in self.known) | self.fates
-        for one in self.known:
-            fate = fates.get(one.name)
-            for commit in FOLLOWED(fate.found).commits if fate and fate.found else ():
-                found[commit[:SHORTEST_ID]].append(one.work.id)
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for how in (NAMES, WROTE):
+            makers = [
+                ((one.work.began_at, *one.name), commit)
+                for one in self.known
+                for commit in list_made(one, fates.get(one.name), how)
+                if commit in commits
+            ]
+            makers += self.elsewhere.list_makers(commits, how) if self.elsewhere else []
+            for (_, _, session), commit in sorted(makers):
+                found[commit].append(session)
         return found
+
+
+def list_made(one: FollowedSession, fate: Fate | None, how: str) -> list[str]:
+    """How the commits begin that a session names, or wrote lines of."""
+    wrote = FOLLOWED(fate.found).commits if how == WROTE and fate and fate.found else ()
+    return [commit[:SHORTEST_ID] for commit in (one.work.commits if how == NAMES else wrote)]
 
 
 class RepositorySessions:
@@ -369,6 +423,8 @@ class RepositorySessions:
     def __init__(self, place: KnownRepository, sessions: Sequence[FollowedSession], patience: float) -> None:
         self.place = place
         self.sessions = sessions
+        self.now = FOREVER
+        """Up to when their lines are followed."""
         self.targets: dict[StreamName, LineTarget] = {one.name: build_target(one, place) for one in sessions}
         self.by_id = {one.id: one for one in self.targets.values()}
         self.rivals = find_rivals(self.targets.values(), patience)
@@ -412,7 +468,12 @@ def add_rework(session: Session, outcome: ReworkOutcome) -> Session:
 
 def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[LostSession]:
     """Sessions of which the last report said that they crushed, and which were replaced since."""
-    known = [(one, one.facts["rework"]) for one in sessions if was_told(one, outcome)]
+    return list_lost(one for one in sessions if was_told(one, outcome))
+
+
+def list_lost(told: Iterable[Session]) -> list[LostSession]:
+    """Those of sessions of which the last report said that they crushed that were replaced since."""
+    known = [(one, one.facts["rework"]) for one in told]
     return [
         LostSession(id=one.id, title=one.title, by=rework["by"], share=rework["share"])
         for one, rework in known

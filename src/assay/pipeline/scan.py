@@ -8,14 +8,17 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from assay.errors import RunStopped
+from assay.listing import TELEMETRY_ROOT
+from assay.pipeline.changed_folders import find_changed_folders, is_unchanged
 from assay.pipeline.inputs import File, FoundFiles
+from assay.pipeline.packed_files import PackedFiles
 from assay.pipeline.pool import Pool, Progress
-from assay.pipeline.read_file import build_version
+from assay.pipeline.read_file import PackedPart, build_version
 from assay.pipeline.scan_worker import ReadTask, UnreadableFile, establish_stream_facts, read_task, settle_stream
-from assay.plugins import list_names
+from assay.pipeline.telemetry import read_conversations
 from assay.scores.report import Skips
 from assay.stores import SettledStream, Store
-from assay.types import FileState, KnownFile
+from assay.types import FileState, KnownFile, ReadPosition
 
 ALONE_BYTES = 8 << 20
 """Less than this is read faster than processes are started."""
@@ -37,6 +40,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     bytes_read: int
     unreadable: tuple[tuple[str, str], ...]
     """Files and folders that could not be opened, and why."""
+    listing: str = ""
+    """Hash of what was found, where all of it could be read."""
 
 
 def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with_facts: bool = True) -> Changes:
@@ -44,12 +49,12 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
 
     Scoring establishes the facts of sessions, so those of whole streams are left until somebody wants to see them.
     """
-    known = store.transcripts.find_files(found.roots)
-    changed = [file for file in found.files if not is_unchanged(file, known.get(file.name))]
-    gone = find_vanished(found, known)
-    back = [known[file.name].id for file in found.files if file.name in known and known[file.name].is_gone]
-    bytes_read = 0
-    unreadable = list(found.closed)
+    folders = find_changed_folders(store, found)
+    known, files = folders.load_known(store), folders.list_files()
+    changed = [file for file in files if not is_unchanged(file, known.get(file.name))]
+    gone = find_vanished(files, found.closed, known)
+    back = [known[file.name].id for file in files if file.name in known and known[file.name].is_gone]
+    bytes_read, unreadable = 0, list(found.closed)
     pool = Pool(jobs)
     try:
         for result in read_files(UnreadFiles(store, changed, known, with_facts), pool, progress):
@@ -58,8 +63,10 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
             else:
                 bytes_read += result.bytes_read
                 store.transcripts.save_file(result, known.get(result.path))
+        told = read_conversations(store, pool, with_facts) if TELEMETRY_ROOT in found.roots else {}
         store.transcripts.mark_gone(back, gone=False)
         store.transcripts.mark_gone(gone, gone=True)
+        folders.note(store)
         settle_streams(store, pool, with_facts)
         if with_facts:
             establish_facts(store, pool, found.roots)
@@ -67,35 +74,22 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
         raise RunStopped from None
     finally:
         pool.close()
-    new = sum(file.name not in known for file in changed)
+    new = sum(file.name not in known for file in changed) + sum(told.values())
     return Changes(
         roots=found.roots,
-        files=len(found.files),
+        files=found.count_files(),
         new=new,
-        changed=len(changed) - new,
+        changed=len(changed) + len(told) - new,
         gone=len(gone),
         bytes_read=bytes_read,
         unreadable=tuple(sorted(unreadable)),
     )
 
 
-def is_unchanged(file: File, known: KnownFile | None) -> bool:
-    """Whether the folder lists the file just as it was when it was read, by readers like ours.
-
-    What a plugin read that is no longer installed stays as it is: nobody here could read it better.
-    """
-    if known is None:
-        return False
-    if known.source and known.source not in list_names("sources"):
-        return True
-    is_same = (file.inode, file.size, file.mtime_ns) == (known.place.inode, known.place.size, known.place.mtime_ns)
-    return is_same and known.version == build_version(known.source)
-
-
-def find_vanished(found: FoundFiles, known: dict[str, KnownFile]) -> list[int]:
+def find_vanished(files: Sequence[File], unseen: Sequence[tuple[str, str]], known: dict[str, KnownFile]) -> list[int]:
     """Files that were there and are not; those in folders that can't be opened may still be there."""
-    there = {file.name for file in found.files}
-    closed = tuple(f"{path}/" for path, _ in found.closed)
+    there = {file.name for file in files}
+    closed = tuple(f"{path}/" for path, _ in unseen)
     return [
         one.id for path, one in known.items() if path not in there and not one.is_gone and not path.startswith(closed)
     ]
@@ -138,7 +132,9 @@ def split_batches(unread: UnreadFiles, sizes: dict[str, int]) -> Iterator[list[R
         before = unread.known.get(file.name)
         grew = before and before.source and before.version == build_version(before.source) and before.place.offset
         kept = unread.store.transcripts.load_file(before, file.name) if before and grew else None
-        batch.append(ReadTask(path=file.path, name=file.name, before=kept, with_facts=unread.with_facts))
+        batch.append(
+            ReadTask(path=file.path, name=file.name, before=kept, part=to_part(file), with_facts=unread.with_facts)
+        )
         size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
             yield batch
@@ -147,9 +143,17 @@ def split_batches(unread: UnreadFiles, sizes: dict[str, int]) -> Iterator[list[R
         yield batch
 
 
+def to_part(file: File) -> PackedPart:
+    """The conversation of a file that holds several, in the place where the file lists it."""
+    if not file.conversation:
+        return PackedPart()
+    return PackedPart(file.conversation, ReadPosition(inode=file.inode, size=file.size, mtime_ns=file.mtime_ns))
+
+
 def read_batch(tasks: list[ReadTask]) -> list[FileState | UnreadableFile]:
     """Read a portion of files, in a worker."""
-    return [read_task(task) for task in tasks]
+    with PackedFiles() as packed:
+        return [read_task(task, packed) for task in tasks]
 
 
 def settle_streams(store: Store, pool: Pool, with_facts: bool) -> None:
@@ -176,12 +180,11 @@ def establish_facts(store: Store, pool: Pool, roots: Sequence[str] | None, prefi
 def count_skips(store: Store, roots: Sequence[str], unreadable: Sequence[tuple[str, str]]) -> Skips:
     """How many files and lines below the roots could not be read, and why."""
     told = store.transcripts.list_skips(roots)
-    lines = sum(row.lines_skipped for row in store.transcripts.list_tallies(roots) if not row.is_gone)
     reasons = Counter(
         PARTICULARS.sub("", why) for why in (*(why for _, _, why in told), *(why for _, why in unreadable))
     )
     return Skips(
         files=sum(not line for _, line, _ in told) + len(unreadable),
-        lines=lines,
+        lines=store.transcripts.count_skipped_lines(roots),
         reasons=dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
     )

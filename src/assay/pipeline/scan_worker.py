@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import facts
-from assay.pipeline.read_file import FileContent, read_file
+from assay.pipeline.packed_files import PackedFiles
+from assay.pipeline.read_file import FileContent, PackedPart, read_file
 from assay.sessions.streams import FilePiece, join_files, list_keys
 from assay.sessions.turns import find_first_words
 from assay.stores import SettledStream, StreamFiles, StreamName, StreamPieces
@@ -29,6 +30,8 @@ class ReadTask(Struct, frozen=True, kw_only=True):
     name: str = ""
     """The path as it is kept, where bytes that are no text are spelled out."""
     before: FileState | None = None
+    part: PackedPart = PackedPart()
+    """Which one of its conversations, where a file holds several."""
     with_facts: bool = True
     """Facts are wanted at once; else they are established when somebody asks for them."""
 
@@ -40,10 +43,11 @@ class UnreadableFile(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def read_task(task: ReadTask) -> FileState | UnreadableFile:
+def read_task(task: ReadTask, packed: PackedFiles | None = None) -> FileState | UnreadableFile:
     """Read one file; a file that can't be read is an answer, not an error."""
+    before = decode_state(task.before) if task.before else None
     try:
-        content = read_file(Path(task.path), decode_state(task.before) if task.before else None)
+        content = read_file(Path(task.path), before, task.part, packed)
     except OSError as error:
         return UnreadableFile(path=task.name or task.path, why=error.strerror or str(error))
     return encode_content(content, task)

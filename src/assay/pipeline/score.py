@@ -7,32 +7,42 @@ the one way to a scoring of what a store holds, and `score_run` makes the report
 import os
 import time
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.config import Config, load_own_tenants, pick_zone
 from assay.errors import BadInput
+from assay.listing import TELEMETRY_ROOT
 from assay.pipeline import privacy
-from assay.pipeline.inputs import explain_no_transcripts, find_transcripts
+from assay.pipeline.inputs import FoundFiles, explain_no_transcripts, find_transcripts
+from assay.pipeline.kept_report import gather_kept, is_kept, open_kept, remember_kept
 from assay.pipeline.models import ModelAccess, check_available, find_outage, open_kept_answers
 from assay.pipeline.pool import Progress, count_cores, ignore_progress
 from assay.pipeline.retention import forget_expired
-from assay.pipeline.rework import find_lost, save_told
+from assay.pipeline.rework import ReworkOutcome, find_lost, save_told
 from assay.pipeline.scan import Changes, count_skips, scan
 from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
-from assay.scores.report import Report, build_report
+from assay.pipeline.shipped import list_shipped
+from assay.pipeline.spool import take_spool
+from assay.pipeline.standing_report import find_standing, load_standing, save_standing, sign_listing, skip_scan
+from assay.scores.report import Report, ToldSessions, build_report, gather_sessions
 from assay.scores.survival import FollowedLines, measure_survival
+from assay.scores.tally import ALL as EVERY
 from assay.sessions.links import build_ledger
-from assay.stores import Store, open_store, pick_store_url
+from assay.stores import Store, StreamName, open_store, pick_store_url
 
 
 class Transcripts(Struct, frozen=True):
     """An open store that is up to date with some transcripts, and what bringing it there took."""
 
     store: Store
+    found: FoundFiles
     changes: Changes
     seconds: float
 
@@ -43,10 +53,15 @@ class ScoreResult(Struct, frozen=True, kw_only=True):
     report: Report
     judged: int
     """How often a segment or session was judged in this run."""
-    reused: int
-    """Sessions of the report that were judged in an earlier one."""
+    newly_judged: AbstractSet[StreamName]
+    """Agents and ids of those segments and sessions."""
     histories: int = 0
     """How often a repository's history was read."""
+
+    @property
+    def reused(self) -> int:
+        """Sessions of the report that were judged in an earlier one."""
+        return sum((one.agent, one.id) not in self.newly_judged for one in self.report.sessions)
 
 
 @contextmanager
@@ -62,12 +77,21 @@ def read_transcripts(
     """Find the transcripts at the paths, or where the agents keep them, and read what is new into the store."""
     files = find_transcripts(paths, config)
     with closing(open_store(pick_store_url(config.store, os.environ))) as store:
-        if not (files.files or paths or may_be_empty or store.transcripts.find_files(files.roots)):
+        if TELEMETRY_ROOT in files.roots:
+            take_spool(store, files, os.environ)
+        is_told = bool(store.telemetry.list_conversations())
+        if not (files.count_files() or paths or may_be_empty or is_told or store.transcripts.find_files(files.roots)):
             raise BadInput(explain_no_transcripts(config))
         began = time.perf_counter()
-        changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
+        listing = sign_listing(files)
+        if not with_facts and load_standing(store, listing):
+            changes = skip_scan(files, listing)
+        else:
+            changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
+            is_whole = changes.unreadable == tuple(sorted(files.closed))
+            changes = replace(changes, listing=listing if is_whole else "")
         forget_expired(store, load_own_tenants(os.environ), datetime.now(UTC))
-        yield Transcripts(store, changes, time.perf_counter() - began)
+        yield Transcripts(store, files, changes, time.perf_counter() - began)
 
 
 @contextmanager
@@ -92,27 +116,70 @@ def score_run(
     progress: Progress = ignore_progress,
     *,
     remembers: bool = True,
+    keeps: bool | None = None,
+    listing: str = "",
 ) -> ScoreResult:
-    """Score the sessions that the run selects; the next report can tell what changed since one that is remembered."""
+    """Score the sessions that the run selects; the next report can tell what changed since one that is remembered.
+
+    What is told of them is kept in place of what was told by other settings where it `keeps`, else if it remembers.
+    Where `listing` says that the files are what they were, a report that still stands is not made anew.
+    """
+    zone = pick_zone(run.config)
+    if standing := find_standing(run, zone, listing):
+        return ScoreResult(report=standing, judged=0, newly_judged=frozenset())
     run.judge_streams(progress)  # cut and judge
-    linked = run.link_all()  # link
-    chosen = [one for one in linked if run.selection.takes(one)]
-    sessions, outcome = run.follow_sessions(chosen, linked)  # follow
-    sessions = run.name_projects(sessions, chosen)
-    judge = run.describe_judge(sessions)
-    if run.client and not any(one.judge == run.client.model.backend for one in sessions):
+    if teller := open_kept(run, zone, may_begin=remembers if keeps is None else keeps):
+        teller.update()  # link, follow and tell what changed
+        told, followed = gather_kept(run.store, run.selection, zone)
+        remember, histories = partial(remember_kept, run.store, run.selection), teller.histories
+    else:
+        told, followed, outcome = tell_all(run, zone)
+        remember, histories = partial(save_told, run.store, told.sessions, outcome), outcome.histories
+    found = count_told(run, told, followed, unreadable)
+    if remembers:  # so that the next report can say what changed
+        remember()
+        save_standing(run, found, listing if teller else "")
+    return ScoreResult(report=found, judged=run.times_judged, newly_judged=run.newly_judged, histories=histories)
+
+
+def count_told(
+    run: ScoringRun, told: ToldSessions, followed: FollowedLines, unreadable: Sequence[tuple[str, str]] = ()
+) -> Report:
+    """The report on sessions that were told."""
+    judge = run.describe_judge(told.tally.slices.get(EVERY, {}).get(EVERY, {}))
+    if run.client and run.client.model.backend not in told.tally.judges:
         check_available(find_outage(judge.fallback), run.config)
-    found = build_report(  # count
-        sessions,
-        privacy.redact_entries(build_ledger(chosen), sessions, run.terms.privacy),
+    return build_report(
+        told,
         streams=run.count_streams(),
         judge=judge,
         skipped=count_skips(run.store, run.roots or (), unreadable),
-        zone=pick_zone(run.config),
         seed=draw.seed if (draw := run.store.corrections.load_draw()) else "",
-        followed=FollowedLines(survival=measure_survival(outcome.ages), lost=find_lost(sessions, outcome)),
+        followed=followed,
     )
-    if remembers:  # tell, so that the next report can say what changed
-        save_told(run.store, found.sessions, outcome)
-    reused = sum((one.agent, one.id) not in run.newly_judged for one in sessions)
-    return ScoreResult(report=found, judged=run.times_judged, reused=reused, histories=outcome.histories)
+
+
+def read_kept_report(run: ScoringRun) -> Report | None:
+    """The report on what is kept, with nothing read, judged or told anew; `None` where none is by these settings."""
+    zone = pick_zone(run.config)
+    if not is_kept(run, zone) and run.count_streams():
+        return None
+    return count_told(run, *gather_kept(run.store, run.selection, zone))
+
+
+def tell_all(run: ScoringRun, zone: tzinfo) -> tuple[ToldSessions, FollowedLines, ReworkOutcome]:
+    """All sessions that are selected, linked, followed and told anew, with nothing kept."""
+    linked = run.link_all()
+    chosen = [one for one in linked if run.selection.takes(one)]
+    sessions, outcome = run.follow_sessions(chosen, linked)
+    sessions = run.name_projects(sessions, chosen)
+    ledger = privacy.redact_entries(build_ledger(chosen), sessions, run.terms.privacy)
+    lost = find_lost(sessions, outcome)
+    ages = list(outcome.ages)
+    for one in list_shipped(run, run.selection):
+        sessions.append(one.session)
+        ledger += one.ledger
+        ages += one.ages
+    told = gather_sessions(sessions, ledger, zone)
+    followed = FollowedLines(survival=measure_survival(ages), lost=lost)
+    return told, followed, outcome

@@ -6,12 +6,14 @@ and kept as soon as it is done: a run that was killed goes on where it stopped. 
 these streams, so that what else lies in the store makes no difference.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from assay.clock import parse_time
 from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
@@ -33,10 +35,11 @@ from assay.pipeline.judgement import SessionJudgement, hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.projects import name_projects, tally_folders
-from assay.pipeline.rework import ReworkOutcome, add_rework, follow_rework
+from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework
+from assay.pipeline.spool import load_ends
 from assay.pipeline.verdicts import mark_session, place_verdicts
 from assay.scores.card import load_measurement
-from assay.scores.prism import has_crushed
+from assay.scores.prism import split_judge
 from assay.scores.report import JudgeInfo, Spending
 from assay.sessions import redaction, speech
 from assay.sessions.links import LinkedSession, link_segments
@@ -44,6 +47,7 @@ from assay.sessions.progress import find_open_sessions
 from assay.sessions.redaction import Redactor
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
 from assay.types import EvidenceKind, Failure, PersonCorrection, Segment, Session
+from assay.types.shipping import SHIPPED_ROOT
 
 JUDGED = msgspec.json.Decoder(SessionJudgement).decode
 ALONE_BYTES = 8 << 20
@@ -103,6 +107,8 @@ class ScoringRun:
         self.pool = Pool(jobs)
         self.open_sessions: frozenset[str] = frozenset()
         """Ids of the sessions that are still going on; found anew in every run, never kept."""
+        self.ends = load_ends(os.environ, self.as_of)
+        """Conversations that were left a short while ago, and when."""
         self.segments: dict[tuple[str, str, int], StoredSegment] = {}
         self.times_judged = 0
         self.newly_judged: set[StreamName] = set()
@@ -116,12 +122,16 @@ class ScoringRun:
         if kind is KeyboardInterrupt:
             raise RunStopped from None
 
+    def has_ended_since(self, told_at: float) -> bool:
+        """Whether a conversation was left after a time at which sessions were told."""
+        return any(found.timestamp() >= told_at for at in self.ends.values() if (found := parse_time(at)))
+
     # --- streams to segments --------------------------------------------------------------------
 
-    def judge_streams(self, progress: Progress = ignore_progress) -> None:
-        """Cut and judge what changed, again where another scan kept files meanwhile."""
+    def judge_streams(self, progress: Progress = ignore_progress, chosen: Container[StreamName] | None = None) -> None:
+        """Cut and judge what changed, or what is chosen of it, again where another scan kept files meanwhile."""
         done: set[tuple[StreamName, int]] = set()
-        while waiting := self.find_waiting(done):
+        while waiting := [one for one in self.find_waiting(done) if chosen is None or name_stream(one) in chosen]:
             total, finished = sum(one.size for one in waiting), 0
             self.start_pool(waiting, total)
             progress(0, total)
@@ -202,7 +212,7 @@ class ScoringRun:
         self.placed_corrections = place_corrections(self.corrections, kept)
         self.placed_verdicts = place_verdicts(self.verdicts, kept)
         linked = link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
-        self.open_sessions = find_open_sessions(linked, self.as_of)
+        self.open_sessions = find_open_sessions(linked, self.as_of, self.ends)
         return linked
 
     def build_sessions(self, chosen: Sequence[LinkedSession]) -> list[Session]:
@@ -223,19 +233,22 @@ class ScoringRun:
         return found
 
     def follow_sessions(
-        self, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]
+        self, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession], elsewhere: Elsewhere | None = None
     ) -> tuple[list[Session], ReworkOutcome]:
         """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
         sessions = [
             replace(one, fallback=one.fallback or self.unavailable or None) for one in self.build_sessions(chosen)
         ]
-        outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of)
+        outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of, elsewhere)
         return [privacy.redact_session(add_rework(one, outcome), self.terms.privacy) for one in sessions], outcome
 
-    def name_projects(self, sessions: Sequence[Session], chosen: Sequence[LinkedSession]) -> list[Session]:
+    def name_projects(
+        self, sessions: Sequence[Session], chosen: Sequence[LinkedSession], names: Mapping[str, str] | None = None
+    ) -> list[Session]:
         """Sessions as they are told, each with the folder that stands for its project, given all folders there are."""
         folders = {name_session(one): one.segments[0].project for one in chosen}
-        names = name_projects(tally_folders((one.segment.project, one.branch) for one in self.segments.values()))
+        if names is None:
+            names = name_projects(tally_folders((one.segment.project, one.branch) for one in self.segments.values()))
         rules = self.terms.privacy
         text = Redactor(rules.options).text
         return [
@@ -290,12 +303,15 @@ class ScoringRun:
 
     def count_streams(self) -> int:
         """How many streams the sessions that are wanted may stand in."""
-        return self.store.transcripts.count_streams(self.roots, **asdict(self.selection))
+        here = self.store.transcripts.count_streams(self.roots, **asdict(self.selection))
+        if self.roots is not None and SHIPPED_ROOT not in self.roots:
+            return here
+        return here + self.store.shipped.count_streams(**asdict(self.selection))
 
-    def describe_judge(self, sessions: Sequence[Session]) -> JudgeInfo:
-        """Who judged, and what that took."""
+    def describe_judge(self, judges: Iterable[str]) -> JudgeInfo:
+        """Who judged what counts, and what that took."""
         client = self.client
-        names = {one.judge: one.judge_versions for one in sessions if has_crushed(one) is not None}
+        names = dict(map(split_judge, sorted(judges)))
         why = (client.closed if client else self.unavailable) or None
         backend, versions = self.terms.judge, self.terms.versions()
         if len(names) == 1 and backend not in names:
@@ -429,10 +445,10 @@ def find_end(linked: LinkedSession) -> str:
 
 
 def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, title: str | None) -> Session:
-    """What was judged, put in its place; a title that a person gave wins."""
+    """What was judged, put in its place; a title that a person gave wins, an empty one is taken back."""
     first = linked.segments[0]
     fields = asdict(judged)
-    fields["title"] = judged.title if title is None else title
+    fields["title"] = title or judged.title
     return Session(
         id=first.id,
         agent=first.agent,

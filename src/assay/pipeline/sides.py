@@ -11,9 +11,10 @@ from assay.pipeline.inputs import parse_project
 from assay.pipeline.scoring_run import is_in_project
 from assay.reports.format import shorten_paths
 from assay.scores.breakdown import name_intent, name_project
+from assay.scores.comparison import ScoreComparison, compare_groups
 from assay.types import Session
 
-KINDS = ("project", "model", "branch", "agent", "intent", "language", "tenant")
+KINDS = ("project", "model", "branch", "agent", "intent", "language", "tenant", "person", "machine")
 GUESSED = ("project", "model", "branch", "agent", "intent")
 """What a bare word may name; the others are named with their kind."""
 MOST_NAMED = 8
@@ -73,6 +74,23 @@ def split_at(when: str, now: datetime) -> tuple[Side, Side]:
     return before, Side(f"from {told}", lambda one: has_begun(one) is True)
 
 
+def compare_words(one: str, other: str, sessions: Sequence[Session], now: datetime) -> ScoreComparison:
+    """Two sides by their names beside each other."""
+    return compare_named(parse_side(one, sessions, now), parse_side(other, sessions, now), sessions, now)
+
+
+def compare_named(first: Side, second: Side, sessions: Sequence[Session], now: datetime) -> ScoreComparison:
+    """Two sides beside each other; one that takes nothing is refused."""
+    groups = [(side.name, [one for one in sessions if side.takes(one)]) for side in (first, second)]
+    for name, some in groups:
+        if sessions and not some:
+            raise BadInput(f"{name!r}: no session began then; `assay sessions` lists those there are")
+    found = compare_groups(groups[0], groups[1], now.tzinfo or UTC)
+    if sessions and found.on_both and not any(one.sessions for one in found.sides):
+        raise BadInput(f"{groups[0][0]!r} and {groups[1][0]!r} are the same sessions; give two that differ")
+    return found
+
+
 # --- names ------------------------------------------------------------------------------------
 
 
@@ -117,6 +135,8 @@ def list_names(session: Session, kind: str) -> list[str]:
         "agent": session.agent,
         "language": session.language,
         "tenant": session.tenant,
+        "person": session.person,
+        "machine": session.machine,
     }[kind]
     return [found] if found else []
 

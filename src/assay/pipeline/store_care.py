@@ -10,8 +10,8 @@ from pathlib import Path
 from assay.errors import BadInput
 from assay.files import name_finished
 from assay.pipeline.pool import Progress
-from assay.pipeline.privacy import silence_pieces
-from assay.pipeline.retention import format_time
+from assay.pipeline.retention import forget_stream, format_time
+from assay.pipeline.shipped import forget_shipped
 from assay.stores import FILE_URL, Store, StreamFiles, TableRows, open_store
 
 LOGS = ("-wal", "-shm", "-journal")
@@ -75,6 +75,7 @@ def refuse_taken(path: str) -> None:
 def forget_before(store: Store, before: datetime) -> int:
     """Delete the words of every stream that ended before a time, whosever they are; gives how many that were."""
     forgotten = forget_streams(store, [stream for stream, _ in store.transcripts.list_ended(format_time(before))])
+    forgotten += forget_shipped(store, store.shipped.list_spoken(format_time(before)))
     store.answers.drop_answers(format_time(before))
     return forgotten
 
@@ -86,9 +87,7 @@ def forget_files(store: Store, paths: Sequence[str]) -> int:
 
 
 def forget_streams(store: Store, streams: Sequence[StreamFiles]) -> int:
-    """Delete all words of some streams."""
-    forgotten = 0
-    for stream in streams:
-        silent = silence_pieces(store.transcripts.load_pieces([stream])[0], lambda _: True)
-        forgotten += silent is not None and store.transcripts.forget_words(stream, silent)
-    return forgotten
+    """Delete all words of some streams, and of whatever else tells of the same conversations."""
+    twins = store.transcripts.list_stream_files(store.transcripts.list_twins([(one.agent, one.id) for one in streams]))
+    every = {(one.agent, one.id): one for one in (*twins, *streams)}
+    return sum(forget_stream(store, one) for one in every.values())

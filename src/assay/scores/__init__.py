@@ -10,8 +10,11 @@
 - `comparison`: two groups of sessions beside each other;
 - `usage`: dollars, tokens and time, added up;
 - `reasons`: why sessions did not crush, and what would have made them;
+- `steps`: how far a session gets on the way to those that crushed, and why no further;
+- `conditions`: which sessions a number counts;
 - `advice`: which habits go with not landing;
 - `survival`: how long lines stay;
+- `tally`: sessions in numbers that add up, so that a report on many is the sum of parts;
 - `report`: all of it in one value;
 - `quality`: what judges say of a session's chunks, put together by a profile; `quality_means`: of many sessions;
 - `profiles/`: what is asked of a session's quality and how it is weighed.

@@ -21,7 +21,7 @@ from assay.scores.difference import (
     pick_direction,
 )
 from assay.scores.interval import measure_interval
-from assay.scores.prism import Score, identify_judge, score_sessions, select_counted
+from assay.scores.prism import Score, name_judge, score_sessions, select_counted, split_judge
 from assay.scores.reasons import REASONS, find_obstacle
 from assay.types import Document, Row, Session
 from assay.types.quality import Dimension, Profile, Quality
@@ -192,16 +192,16 @@ class HabitRule(Struct, frozen=True):
 def build_advice(sessions: Sequence[Session], qualities: Mapping[str, Quality], profile: Profile) -> Advice:
     """What these sessions say of habits; `crushed` of each must be fresh, qualities are by session."""
     counted = select_counted(sessions)
-    groups = Counter(map(identify_judge, counted))
+    groups = Counter(map(name_judge, counted))
     judge = min(groups, key=lambda one: (-groups[one], one), default=None)
-    some = [one for one in counted if identify_judge(one) == judge]
+    some = [one for one in counted if name_judge(one) == judge]
     landed = sum(one.crushed is True for one in some)
     why_none = explain_nothing(len(some), landed)
     rules = list_rules(qualities, profile)
     return Advice(
         counted=len(some),
         landed=landed,
-        judge=judge[0] if judge else None,
+        judge=split_judge(judge)[0] if judge else None,
         left_out=len(counted) - len(some),
         why_none=why_none,
         habits=[] if why_none else compare_habits(some, rules),

@@ -4,10 +4,12 @@ Every session has a place in one order that only the store's seed decides, and a
 was answered up to some place is a random sample of all sessions up to now, without anybody drawn twice.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from assay.scores.correction import Corrected, correct_share
+from assay.scores.interval import measure_interval
 from assay.scores.prediction import Predicted, find_spread, predict_share
 from assay.scores.prism import SAID
 from assay.types import Row, Session
@@ -16,6 +18,9 @@ LEAST = 20
 """Answers from which on the score is corrected; fewer do where they are about all sessions."""
 MOST_MISSING = 0.5
 """Sessions of the draw that nobody was asked about, for each that was answered: with more it is no sample."""
+
+MOST_STEPS = 24
+"""Answers of many at which it is told how far the interval had shrunk."""
 
 
 class AuditTally(Row, frozen=True):
@@ -91,26 +96,27 @@ def find_chance(session: Session) -> float:
     return 0.5 if judged is None else float(judged)
 
 
-def tally_audit(sessions: Iterable[Session], seed: str) -> AuditTally | None:
-    """How far the audit is; `None` where nothing was ever drawn."""
-    if not seed:
+def tally_audit(answered: Iterable[Session], others: Iterable[str], seed: str) -> AuditTally | None:
+    """How far the audit is, of sessions that may be drawn: those answered, and ids of the others.
+
+    `None` where nothing was ever drawn.
+    """
+    asked = select_drawable(answered)
+    if not seed or not asked:
         return None
-    drawable = select_drawable(sessions)
-    found = order_sessions(drawable, seed)
-    answered = [one for one in found if is_answered(one)]
-    if not answered:
-        return None
-    missing = found.index(answered[-1]) + 1 - len(answered)
-    landed, failed = (sum(find_answer(one) is goal for one in answered) for goal in (True, False))
+    last = max(rank_session(seed, find_drawn_id(one)) for one in asked)
+    waiting = [rank_session(seed, one) < last for one in others]
+    landed, failed = (sum(find_answer(one) is goal for one in asked) for goal in (True, False))
+    sessions, missing = len(asked) + len(waiting), sum(waiting)
     return AuditTally(
-        sessions=len(found),
-        answered=len(answered),
+        sessions=sessions,
+        answered=len(asked),
         landed=landed,
         not_landed=failed,
-        unclear=len(answered) - landed - failed,
-        marked_since=sum(map(is_marked_since, answered)),
+        unclear=len(asked) - landed - failed,
+        marked_since=sum(map(is_marked_since, asked)),
         missing=missing,
-        why_not=explain_no_correction(landed + failed, len(found), len(answered), missing),
+        why_not=explain_no_correction(landed + failed, sessions, len(asked), missing),
     )
 
 
@@ -124,19 +130,74 @@ def explain_no_correction(told: int, sessions: int, answered: int, missing: int)
     return None if told else "no answer says whether a session landed"
 
 
-def correct_score(sessions: Sequence[Session], tally: AuditTally | None) -> Corrected | None:
-    """The score by the audit of these sessions, where it is far enough."""
+def correct_score(
+    answered: Sequence[Session], chances: Mapping[float, int], tally: AuditTally | None
+) -> Corrected | None:
+    """The score by an audit, where it is far enough; `chances` count all sessions that may be drawn."""
     if tally is None or tally.why_not is not None:
         return None
-    drawable = select_drawable(sessions)
-    chances = [find_chance(one) for one in drawable if not is_answered(one)]
-    said = [(find_chance(one), answer) for one in drawable if (answer := find_answer(one)) is not None]
-    return correct_share(sorted(chances), sorted(said))
+    asked = select_drawable(answered)
+    others = Counter(chances)
+    others.subtract(map(find_chance, asked))
+    said = [(find_chance(one), answer) for one in asked if (answer := find_answer(one)) is not None]
+    return correct_share(list_chances(others), sorted(said))
 
 
-def predict_score(sessions: Iterable[Session]) -> Predicted | None:
-    """Where the true share lies by how far off the judge was elsewhere; `None` for one that was never measured."""
-    drawable = select_drawable(sessions)
-    judges = {one.judge for one in drawable}
-    spread = find_spread(judges.pop()) if len(judges) == 1 else None
-    return predict_share(sorted(map(find_chance, drawable)), spread) if spread else None
+class AuditStep(Row, frozen=True):
+    """Where the true share lay by the answers up to one of them."""
+
+    answers: int
+    """That say whether a session landed."""
+    landed: int
+    value: float
+    low: float
+    high: float
+    is_corrected: bool
+    """The judge's chances of all other sessions are in it; else it is the answers alone."""
+
+
+def trace_answers(answered: Sequence[Session], chances: Mapping[float, int]) -> list[AuditStep]:
+    """How the interval shrank from answer to answer, in the order in which they were given; at some of many."""
+    asked = select_drawable(answered)
+    said = [(find_chance(one), answer) for one in asked if (answer := find_answer(one)) is not None]
+    unclear = [find_chance(one) for one in asked if find_answer(one) is None]
+    sessions = sum(chances.values())
+    every = max(1, -(-len(said) // MOST_STEPS))
+    return [
+        step_answers(said[:n], chances, unclear, is_far=n >= LEAST or (n == len(said) and len(asked) == sessions))
+        for n in range(1, len(said) + 1)
+        if not (len(said) - n) % every
+    ]
+
+
+def step_answers(
+    said: Sequence[tuple[float, bool]], chances: Mapping[float, int], unclear: Sequence[float], *, is_far: bool
+) -> AuditStep:
+    """The share that landed by some answers; by them alone where they are too few for a correction."""
+    others = Counter(chances)
+    others.subtract([*unclear, *(chance for chance, _ in said)])
+    landed = sum(answer for _, answer in said)
+    corrected = correct_share(list_chances(others), sorted(said)) if is_far else None
+    if corrected is None:
+        low, high = measure_interval(landed, len(said))
+        value = 100 * landed / len(said)
+    else:
+        value, low, high = corrected.value, corrected.low, corrected.high
+    return AuditStep(
+        answers=len(said), landed=landed, value=value, low=low, high=high, is_corrected=corrected is not None
+    )
+
+
+def predict_score(judges: Iterable[str], chances: Mapping[float, int]) -> Predicted | None:
+    """Where the true share lies by how far off the judge was elsewhere; `None` for one that was never measured.
+
+    Of the sessions that may be drawn: who judged them, and how often which chance was given.
+    """
+    named = set(judges)
+    spread = find_spread(named.pop()) if len(named) == 1 else None
+    return predict_share(list_chances(chances), spread) if spread else None
+
+
+def list_chances(counts: Mapping[float, int]) -> list[float]:
+    """Every chance that was given, in order."""
+    return [chance for chance, times in sorted(counts.items()) for _ in range(times)]

@@ -1,8 +1,7 @@
 """The score of fewer sessions: by project, branch, model, agent …, by day, week or month, and of the last days."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Literal, get_args
 
@@ -13,15 +12,16 @@ from assay.scores.difference import (
     are_enough,
     compare_proportions,
     correct_p_values,
-    have_one_judge,
     measure_trend,
     pick_direction,
 )
-from assay.scores.prism import Score, score_sessions
+from assay.scores.prism import JudgeCounts, Score, count_session, merge_counts, score_counts
 from assay.types import Row, Session
 
 Period = Literal["day", "week", "month"]
-By = Literal["project", "branch", "model", "agent", "intent", "language", "tenant", "day", "week", "month"]
+By = Literal[
+    "project", "branch", "model", "agent", "intent", "language", "tenant", "person", "machine", "day", "week", "month"
+]
 WAYS: tuple[By, ...] = get_args(By)
 PERIODS: tuple[Period, ...] = get_args(Period)
 NOTHING = "(none)"
@@ -62,6 +62,8 @@ NAMES: dict[str, Callable[[Session], str | None]] = {
     "intent": name_intent,
     "language": lambda one: one.language,
     "tenant": lambda one: one.tenant,
+    "person": lambda one: one.person,
+    "machine": lambda one: one.machine,
 }
 
 
@@ -91,11 +93,16 @@ class Trend(Row, frozen=True):
 
 def build_slices(sessions: Iterable[Session], by: By, zone: tzinfo = UTC) -> list[Slice]:
     """One slice per name: those with the most counted sessions first, periods in order of time."""
-    groups: defaultdict[str, list[Session]] = defaultdict(list)
+    groups: dict[str, JudgeCounts] = {}
     for one in sessions:
-        groups[name_slice(one, by, zone)].append(one)
-    found = [Slice(name=name, score=score_sessions(group)) for name, group in groups.items()]
-    tested = compare_with_rest(found, is_one_judge=have_one_judge([one for some in groups.values() for one in some]))
+        count_session(groups.setdefault(name_slice(one, by, zone), {}), one)
+    return slice_counts(groups, by)
+
+
+def slice_counts(groups: Mapping[str, JudgeCounts], by: str) -> list[Slice]:
+    """The slices of sessions that were counted by name."""
+    found = [Slice(name=name, score=score_counts(counts.values())) for name, counts in groups.items()]
+    tested = compare_with_rest(found, is_one_judge=len(merge_counts(groups.values())) <= 1)
     if by in PERIODS:
         return sorted(tested, key=lambda one: (one.name == NOTHING, one.name))
     return sorted(tested, key=lambda one: (-one.score.counted, one.name))
@@ -179,21 +186,20 @@ class Window(Row, frozen=True):
     """All that counts on both sides was judged by the same versions; else the two are not comparable."""
 
 
-def build_windows(sessions: Iterable[Session], zone: tzinfo) -> list[Window]:
-    """The windows that end with the day on which the last session began."""
-    dated = [(day, one) for one in sessions if (day := find_day(one, zone))]
-    last = max((day for day, _ in dated), default=None)
-    return [] if last is None else [build_window(dated, last, days) for days in WINDOW_DAYS]
+def build_windows(days: Mapping[str, JudgeCounts]) -> list[Window]:
+    """The windows that end with the day on which the last session began, of sessions counted by day."""
+    dated = {date.fromisoformat(name): counts for name, counts in days.items() if name != NOTHING}
+    return [build_window(dated, max(dated), length) for length in WINDOW_DAYS] if dated else []
 
 
-def build_window(dated: Sequence[tuple[date, Session]], ended: date, days: int) -> Window:
+def build_window(dated: Mapping[date, JudgeCounts], ended: date, days: int) -> Window:
     """The window of so many days up to and with a day."""
     began = ended - timedelta(days=days - 1)
     before = began - timedelta(days=days)
-    inside = [one for day, one in dated if began <= day <= ended]
-    earlier = [one for day, one in dated if before <= day < began]
-    now, then = score_sessions(inside), score_sessions(earlier)
-    is_one_judge = have_one_judge([*inside, *earlier])
+    inside = merge_counts(counts for day, counts in dated.items() if began <= day <= ended)
+    earlier = merge_counts(counts for day, counts in dated.items() if before <= day < began)
+    now, then = score_counts(inside.values()), score_counts(earlier.values())
+    is_one_judge = len({*inside, *earlier}) <= 1
     p_value = compare_proportions(now, then)
     return Window(
         days=days,

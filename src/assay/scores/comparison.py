@@ -7,8 +7,9 @@ from math import sqrt
 
 from assay.scores.breakdown import find_day
 from assay.scores.difference import Difference, compare_sessions
-from assay.scores.measures import Measures, measure_sessions
+from assay.scores.measures import Measures, measure_tally
 from assay.scores.prism import Score, score_sessions, select_counted
+from assay.scores.tally import tally_sessions
 from assay.types import Document, Row, Session
 
 SEEN_MOSTLY = 1.96 + 0.84
@@ -64,14 +65,15 @@ def identify(session: Session) -> tuple[str, str]:
 def build_side(name: str, sessions: Sequence[Session], zone: tzinfo) -> ComparedSide:
     """What is said of one side."""
     days = [day for one in sessions if (day := find_day(one, zone))]
+    score = score_sessions(sessions)
     aims = Counter(one.aim for one in select_counted(sessions) if one.aim)
     return ComparedSide(
         name=name,
         sessions=len(sessions),
         began=min(days).isoformat() if days else None,
         ended=max(days).isoformat() if days else None,
-        score=score_sessions(sessions),
-        measures=measure_sessions(sessions, zone),
+        score=score,
+        measures=measure_tally(tally_sessions(sessions, (), zone), score.counted),
         aims=dict(sorted(aims.items(), key=lambda pair: (-pair[1], pair[0]))),
     )
 

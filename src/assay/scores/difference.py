@@ -1,6 +1,7 @@
 """Whether two shares differ: a test, an interval, and a correction where many are tested at once."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import erfc, exp, fsum, lgamma, sqrt
 from typing import Literal
 
@@ -10,6 +11,8 @@ from assay.types import Row, Session
 
 Direction = Literal["up", "down"]
 ALPHA = 0.05
+NEGLIGIBLE = 45.0
+"""Chances whose logarithm is so much smaller are lost in a float's last place."""
 FEWEST_COUNTED = 5
 """Counted sessions that each side needs before anything is claimed."""
 
@@ -57,14 +60,33 @@ def compare_proportions(now: Score, then: Score) -> float | None:
     if not now.counted or not then.counted:
         return None
     crushed = now.crushed + then.crushed
-    chances = {
-        n: count_ways(now.counted, n) + count_ways(then.counted, crushed - n)
-        for n in range(max(0, crushed - then.counted), min(crushed, now.counted) + 1)
-    }
-    # Logarithms: the numbers themselves are larger than a float; a hair of slack, for equal chances differ by rounding.
-    as_rare = [one for one in chances.values() if one <= chances[now.crushed] + 1e-7]
+    first, last = max(0, crushed - then.counted), min(crushed, now.counted)
     all_ways = count_ways(now.counted + then.counted, crushed)
-    return min(1.0, fsum(exp(one - all_ways) for one in as_rare))
+
+    def find_chance(n: int) -> float:
+        """The logarithm of the chance that so many of those who crushed are on this side."""
+        return count_ways(now.counted, n) + count_ways(then.counted, crushed - n) - all_ways
+
+    # A hair of slack, for equal chances differ by rounding.
+    rare = find_chance(now.crushed) + 1e-7
+    likeliest = min(max((now.counted + 1) * (crushed + 1) // (now.counted + then.counted + 2), first), last)
+    if find_chance(likeliest) <= rare:
+        return 1.0
+    # Chances fall to both sides of the likeliest: from where each is as rare, outwards, until nothing is left to add.
+    below = bisect(range(first, likeliest), 0, key=lambda n: find_chance(n) > rare) + first
+    above = bisect(range(likeliest, last + 1), 0, key=lambda n: find_chance(n) <= rare) + likeliest
+    tails = (range(below - 1, first - 1, -1), range(above, last + 1))
+    return min(1.0, fsum(chance for tail in tails for chance in list_chances(map(find_chance, tail))))
+
+
+def list_chances(logarithms: Iterable[float]) -> Iterator[float]:
+    """Chances that fall, as far as they matter beside the first."""
+    largest = None
+    for one in logarithms:
+        largest = one if largest is None else largest
+        if one < largest - NEGLIGIBLE:
+            return
+        yield exp(one)
 
 
 def count_ways(all: int, some: int) -> float:

@@ -1,12 +1,13 @@
 """What stands beside the score: pace, time, prompts, tokens and money."""
 
-from collections.abc import Iterable, Sequence
-from datetime import tzinfo
+from collections.abc import Mapping, Sequence
+from datetime import date
 from math import fsum
 from statistics import median
+from typing import Protocol
 
-from assay.scores.breakdown import find_day
-from assay.scores.prism import LADDER, select_counted
+from assay.scores.breakdown import NOTHING
+from assay.scores.prism import LADDER, JudgeCounts
 from assay.types import Row, Session
 
 SHORTEST_SPAN_DAYS = 7
@@ -41,63 +42,65 @@ class Measures(Row, frozen=True):
     unpriced_sessions: int
 
 
-def measure_sessions(sessions: Iterable[Session], zone: tzinfo) -> Measures:
-    """All measures of sessions whose `crushed` is fresh."""
-    found = select_counted(sessions)
-    crushed = [one for one in found if one.crushed]
-    times = [one.facts["active_s"] for one in crushed if one.facts["active_s"] is not None]
+class MeasuredSessions(Protocol):
+    """Counted sessions, tallied."""
+
+    slices: dict[str, dict[str, JudgeCounts]]
+    grades: dict[str, int]
+    asked: dict[str, int]
+    held: dict[str, int]
+    turns: int
+    tokens: int
+    crushed_tokens: int
+    times: list[float]
+    costs: list[float]
+    priced_crushed: int
+
+
+def measure_tally(found: MeasuredSessions, counted: int) -> Measures:
+    """All measures of sessions, so many of which count."""
     shares = {pillar: measure_share(found, checks) for pillar, checks in PILLARS.items()}
     known = {pillar: share for pillar, share in shares.items() if share is not None}
-    tokens = sum(map(count_tokens, found))
-    turns = sum(one.facts["turns"] for one in found)
-    priced = [one for one in found if one.facts["cost_usd"] is not None]
     return Measures(
-        crushed_per_week=count_per_week(found, zone),
-        median_time_to_crush_s=median(times) if times else None,
-        average_prompt_grade=average_grades([one.grade for one in found]),
+        crushed_per_week=count_per_week(found.slices.get("day", {})),
+        median_time_to_crush_s=median(found.times) if found.times else None,
+        average_prompt_grade=average_grades(found.grades),
         weakest_pillar=min(known, key=known.__getitem__) if known else None,
         pillars=shares,
-        crush_weight=sum(map(count_tokens, crushed)) / tokens if tokens else None,
-        tokens_per_turn=tokens / turns if tokens and turns else None,
-        usd_per_crushed=measure_usd_per_crushed(priced),
-        priced_sessions=len(priced),
-        unpriced_sessions=len(found) - len(priced),
+        crush_weight=found.crushed_tokens / found.tokens if found.tokens else None,
+        tokens_per_turn=found.tokens / found.turns if found.tokens and found.turns else None,
+        # fsum: the same sum in whatever order the sessions come. The failed ones are paid for with those that crushed.
+        usd_per_crushed=fsum(found.costs) / found.priced_crushed if found.priced_crushed else None,
+        priced_sessions=len(found.costs),
+        unpriced_sessions=counted - len(found.costs),
     )
 
 
-def count_per_week(found: Sequence[Session], zone: tzinfo) -> float | None:
+def count_per_week(days: Mapping[str, JudgeCounts]) -> float | None:
     """Crushed sessions a week, from the day of the first counted session to that of the last, both included."""
-    dated = [(day, one) for one in found if (day := find_day(one, zone))]
+    dated = {date.fromisoformat(name): counts.values() for name, counts in days.items() if counts and name != NOTHING}
     if not dated:
         return None
-    days = [day for day, _ in dated]
-    span = max((max(days) - min(days)).days + 1, SHORTEST_SPAN_DAYS)
-    return 7 * sum(one.crushed is True for _, one in dated) / span
+    span = max((max(dated) - min(dated)).days + 1, SHORTEST_SPAN_DAYS)
+    return 7 * sum(one.crushed for counts in dated.values() for one in counts) / span
 
 
-def average_grades(grades: Iterable[str | None]) -> str | None:
+def average_grades(grades: Mapping[str, int]) -> str | None:
     """The letter nearest to the mean of the letters; of two as near the lower one."""
-    points = [TENTHS[grade] for grade in grades if grade in TENTHS]
-    if not points:
+    known = {grade: n for grade, n in grades.items() if grade in TENTHS}
+    if not known:
         return None
-    total, n = sum(points), len(points)
+    total, n = sum(TENTHS[grade] * times for grade, times in known.items()), sum(known.values())
     upwards = [name for _, name in reversed(LADDER)]
     return min(upwards, key=lambda name: abs(total - TENTHS[name] * n))
 
 
-def measure_share(found: Iterable[Session], checks: Sequence[str]) -> float | None:
+def measure_share(found: MeasuredSessions, checks: Sequence[str]) -> float | None:
     """Share of these checks that hold, of those that apply."""
-    said = [held for one in found for check in checks if (held := one.checks.get(check)) is not None]
-    return sum(said) / len(said) if said else None
+    asked = sum(found.asked.get(check, 0) for check in checks)
+    return sum(found.held.get(check, 0) for check in checks) / asked if asked else None
 
 
 def count_tokens(session: Session) -> int:
     """All tokens of a session, those from the cache included."""
-    return sum(session.facts["tokens"].values())
-
-
-def measure_usd_per_crushed(priced: Sequence[Session]) -> float | None:
-    """USD that a crushed session costs, the failed ones paid for with it."""
-    crushed = sum(one.crushed is True for one in priced)
-    # fsum: the same sum in whatever order the sessions come.
-    return fsum(one.facts["cost_usd"] for one in priced) / crushed if crushed else None
+    return sum((session.facts["tokens"] or {}).values())

@@ -1,8 +1,9 @@
 """The PRISM Score: the share of the sessions that count which crushed their goal."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.scores.correction import Corrected
@@ -21,6 +22,7 @@ LETTERS = ((90.0, "A"), (80.0, "B"), (70.0, "C"), (60.0, "D"), (0.0, "F"))
 """From which value on a score has which letter."""
 
 
+JUDGE = msgspec.json.Decoder(tuple[str, dict[str, str]]).decode
 SAID: dict[VerdictKind, bool] = {"landed": True, "not": False}
 """What a person's verdict says of a session that counts; with any other it does not."""
 
@@ -44,6 +46,19 @@ class Score(Row, frozen=True):
     """By how far off this judge was on other people's repositories; never of a slice or a window."""
     is_mixed: bool = False
     """Several judges judged, so there is no common value: what one calls crushed another may not."""
+
+
+class Counts(Struct, array_like=True):
+    """Sessions that one judge judged, counted."""
+
+    counted: int = 0
+    crushed: int = 0
+    rework_open: int = 0
+    rework_unknown: int = 0
+
+
+JudgeCounts = dict[str, Counts]
+"""By who judged (`name_judge`); empty for sessions none of which counts."""
 
 
 class SmallSessions(Row, frozen=True):
@@ -110,62 +125,76 @@ def select_counted(sessions: Iterable[Session]) -> list[Session]:
 
 def score_sessions(sessions: Iterable[Session]) -> Score:
     """The score of sessions whose `crushed` is fresh."""
-    found = select_counted(sessions)
-    crushed = [session for session in found if session.crushed]
-    states = Counter(map(find_rework_state, crushed))
-    is_mixed = any(has_other_judge(session, found[0]) for session in found)
-    has_value = bool(found) and not is_mixed
-    low, high = measure_interval(len(crushed), len(found)) if has_value else (None, None)
+    counts: JudgeCounts = {}
+    for one in sessions:
+        count_session(counts, one)
+    return score_counts(counts.values())
+
+
+def count_session(counts: JudgeCounts, session: Session, judge: str = "") -> None:
+    """Count a session, if it counts, with those of the same judge."""
+    if session.crushed is None:
+        return
+    found = counts.setdefault(judge or name_judge(session), Counts())
+    found.counted += 1
+    if session.crushed:
+        found.crushed += 1
+        state = find_rework_state(session)
+        found.rework_open += state == "open"
+        found.rework_unknown += state == "unknown"
+
+
+def score_counts(counts: Iterable[Counts]) -> Score:
+    """The score of sessions that were counted, by judge."""
+    some = list(counts)
+    crushed, counted = sum(one.crushed for one in some), sum(one.counted for one in some)
+    has_value = len(some) == 1 and counted > 0
+    low, high = measure_interval(crushed, counted) if has_value else (None, None)
     return Score(
-        value=100 * len(crushed) / len(found) if has_value else None,
+        value=100 * crushed / counted if has_value else None,
         low=low,
         high=high,
-        crushed=len(crushed),
-        counted=len(found),
-        rework_open=states["open"],
-        rework_unknown=states["unknown"],
-        is_mixed=is_mixed,
+        crushed=crushed,
+        counted=counted,
+        rework_open=sum(one.rework_open for one in some),
+        rework_unknown=sum(one.rework_unknown for one in some),
+        is_mixed=len(some) > 1,
     )
 
 
-def tally_small(sessions: Sequence[Session]) -> SmallSessions | None:
-    """Small sessions of which a judge says how they ended, and the score with them; `None` where there are none."""
-    small = [one for one in sessions if one.judge_status == "trivial" and one.goal_complete is not None]
+def merge_counts(parts: Iterable[JudgeCounts]) -> JudgeCounts:
+    """What was counted in parts, together."""
+    found: JudgeCounts = {}
+    for part in parts:
+        for judge, one in part.items():
+            total = found.setdefault(judge, Counts())
+            total.counted += one.counted
+            total.crushed += one.crushed
+            total.rework_open += one.rework_open
+            total.rework_unknown += one.rework_unknown
+    return found
+
+
+def score_with_small(score: Score, small: int, crushed: int) -> SmallSessions | None:
+    """The score with the small sessions of which a judge says how they ended; `None` where there are none."""
     if not small:
         return None
-    crushed = sum(one.goal_complete is True and find_rework_state(one) != "yes" for one in small)
-    found = score_sessions(sessions)
-    total = found.counted + len(small)
-    return SmallSessions(
-        sessions=len(small),
-        crushed=crushed,
-        value=None if found.is_mixed else 100 * (found.crushed + crushed) / total,
-    )
+    value = None if score.is_mixed else 100 * (score.crushed + crushed) / (score.counted + small)
+    return SmallSessions(sessions=small, crushed=crushed, value=value)
+
+
+def name_judge(session: Session) -> str:
+    """Who judged a session, in which version, in one text."""
+    return msgspec.json.encode([session.judge, session.judge_versions], order="sorted").decode()
+
+
+def split_judge(name: str) -> tuple[str, dict[str, str]]:
+    """A judge and its versions."""
+    return JUDGE(name)
 
 
 def has_other_judge(session: Session, other: Session) -> bool:
     return session.judge != other.judge or session.judge_versions != other.judge_versions
-
-
-def identify_judge(session: Session) -> tuple[str, str]:
-    """Who judged a session, in which version."""
-    return session.judge, " ".join(f"{job}={one}" for job, one in sorted(session.judge_versions.items()))
-
-
-def build_waterfall(sessions: Sequence[Session], streams: int) -> Waterfall:
-    """Where sessions drop out, one condition after the other."""
-    solid = [one for one in sessions if has_substance(one)]
-    aimed = [one for one in solid if has_goal(one)]
-    judged = [one for one in aimed if one.judge_status == "ok"]
-    return Waterfall(
-        streams=streams,
-        sessions=len(sessions),
-        substance=len(solid),
-        goal=len(aimed),
-        judged=len(judged),
-        complete=sum(one.goal_complete is True for one in judged),
-        crushed=sum(session.crushed is True for session in judged),
-    )
 
 
 def has_goal(session: Session) -> bool:
@@ -173,12 +202,6 @@ def has_goal(session: Session) -> bool:
     return session.judge_status in ("ok", "unclear") or (
         session.judge_status == "ungraded" and session.intent is not None
     )
-
-
-def count_exclusions(sessions: Iterable[Session]) -> dict[str, int]:
-    """Why sessions don't count, and how many for each reason, most first."""
-    reasons = Counter(reason for one in sessions if (reason := explain_exclusion(one)))
-    return dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def explain_exclusion(session: Session) -> str | None:

@@ -1,7 +1,6 @@
 """Why counted sessions did not crush, in words, and what would have made them."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.scores.prism import has_crushed
@@ -106,20 +105,18 @@ class Obstacle(Row, frozen=True):
     advice: str
 
 
-def list_obstacles(sessions: Iterable[Session], most: int = 3) -> list[Obstacle]:
-    """The commonest reasons for not crushing; each session stands under one."""
-    groups: defaultdict[str, list[Session]] = defaultdict(list)
-    for one in sessions:
-        if kind := find_obstacle(one):
-            groups[kind].append(one)
-    commonest = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:most]
+def list_obstacles(
+    counts: Mapping[str, Mapping[str, int]], list_ids: Callable[[str], list[str]], most: int = 3
+) -> list[Obstacle]:
+    """The commonest reasons for not crushing, of sessions counted by kind and advice; each stands under one."""
+    commonest = sorted(counts.items(), key=lambda pair: (-sum(pair[1].values()), pair[0]))[:most]
     return [
         Obstacle(
             reason=REASONS[kind],
-            sessions=[one.id for one in sorted(group, key=lambda one: (one.started_at, one.id))],
-            advice=pick_commonest(f"{pick_habit(one)}." if kind not in REMEDIES else REMEDIES[kind] for one in group),
+            sessions=list_ids(kind),
+            advice=min(advice.items(), key=lambda pair: (-pair[1], pair[0]))[0],
         )
-        for kind, group in commonest
+        for kind, advice in commonest
     ]
 
 
@@ -165,7 +162,3 @@ def find_fact_reason(session: Session) -> str:
 def pick_habit(session: Session) -> str:
     """The easiest sign of completion for what the session was after."""
     return HABITS[session.intent] if session.intent else NO_HABIT
-
-
-def pick_commonest(texts: Iterable[str]) -> str:
-    return min(Counter(texts).items(), key=lambda pair: (-pair[1], pair[0]))[0]

@@ -13,6 +13,7 @@ from assay.sessions import speech, written_lines
 from assay.sessions.calls import has_committed, is_mutating, list_made_edits, list_shell_paths, list_written_files
 from assay.sessions.paths import find_named_file, format_paths, make_absolute
 from assay.types import Boundary, Call, Gap, LedgerLine, Prompt, Segment, Stream, Turn, Value
+from assay.types.value import is_folder_sign
 
 COMMIT_FLOOR = 0.25
 """Below this probability of a new goal, a commit does not close the session."""
@@ -50,6 +51,8 @@ class SegmentDraft(Struct):
     """Something else than git wrote a file: `git add` only names what was written before."""
     committed: CommitNote | None = None
     """What was committed since the last prompt."""
+    is_handed_in: bool = False
+    """Nothing was modified since then."""
     went_on: list[LedgerLine] = []
 
     def files(self, cwd: str) -> tuple[str, ...]:
@@ -66,16 +69,20 @@ class SegmentDraft(Struct):
         """Grow by a turn."""
         if turn.prompt:
             self.committed = None
+            self.is_handed_in = False
         for call in turn.calls:
             if call.kind == "read" and call.target and call.status == "ok":
                 self.looked_at.add(call.target)
             self.edited.update(edit.path for edit in list_made_edits(call))
             if call.runs:
                 self.by_shell.update(list_shell_paths(call))
-            self.has_modified = self.has_modified or bool(list_made_edits(call)) or is_writing(call)
+            is_modifying = bool(list_made_edits(call)) or is_writing(call)
+            self.has_modified = self.has_modified or is_modifying
+            self.is_handed_in = self.is_handed_in and not is_modifying
             if has_committed(call) and self.has_modified and (files := self.files(cwd)):
                 before = self.committed.ids if self.committed else ()
                 self.committed = CommitNote(at=call.ended_at or call.at, ids=(*before, *call.commits), files=files)
+                self.is_handed_in = True
 
 
 def hash_turn(agent: str, stream: str, turn: Turn) -> str:
@@ -83,6 +90,12 @@ def hash_turn(agent: str, stream: str, turn: Turn) -> str:
     mark = turn.prompt.key if turn.prompt else turn.at
     identity = f"{agent}\0{stream}\0{mark}".encode("utf-8", "surrogatepass")
     return blake2b(identity, digest_size=6).hexdigest()
+
+
+def hash_person(signs: Sequence[str]) -> str:
+    """Who worked in a stream, as far as its signs say more than a folder."""
+    known = sorted(sign for sign in signs if not is_folder_sign(sign))
+    return blake2b("\0".join(known).encode(), digest_size=6).hexdigest() if known else ""
 
 
 def cut_segments(stream: Stream, gaps: Sequence[Gap], splits: Set[str], rules: Boundaries) -> tuple[Segment, ...]:
@@ -161,6 +174,10 @@ class StreamCutter:
         )
         return None
 
+    def seals_by_commit(self, draft: SegmentDraft) -> bool:
+        """Whether a commit was the last thing of note that happened in it, where commits end sessions at all."""
+        return draft.is_handed_in and self.rules.commit != "off"
+
     def build_segment(self, draft: SegmentDraft, end: int, opening: int) -> Segment:
         """The segment up to the turn before `end`."""
         turns = self.stream.turns[draft.first : end]
@@ -187,6 +204,8 @@ class StreamCutter:
             removed=lines.list_removed(),
             commits=written_lines.list_commits(turns),
             undone=written_lines.list_undoing_commands(turns),
+            committed_at=draft.committed.at if draft.committed and self.seals_by_commit(draft) else "",
+            person=hash_person(self.stream.about.signs),
         )
 
 

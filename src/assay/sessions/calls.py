@@ -44,8 +44,11 @@ def list_made_edits(call: Call) -> Sequence[Edit]:
 def is_mutating(call: Call) -> bool:
     """Whether it changed something: an edit or patch that succeeded, or a shell command with side effects that ran.
 
-    A shell command that failed may have done part of its work, so it counts; one that never ran does not.
+    A shell command that failed may have done part of its work, so it counts; one that never ran does not. So does an
+    edit of which nobody told what it was given.
     """
+    if call.kind == "edit" and call.status == "ok" and not call.target and not call.edits:
+        return True
     if call.kind in ("edit", "shell") and list_made_edits(call):
         return True
     return call.kind != "edit" and call.status in ENDED and any(run.mutates for run in call.runs)

@@ -86,7 +86,8 @@ def find_ending_kind(turn: Turn) -> EndingKind:
         return "api_error"
     if not replies and not calls:
         return "unanswered"
-    if calls and calls[-1].at >= said_at:
+    is_timed = bool(said_at or did_at)  # without any time the order is not known, and words close a turn
+    if calls and calls[-1].at >= said_at and (is_timed or not replies):
         return judge_last_call(calls[-1])
     return "announces_more" if is_announcing_more(replies[-1].text) else "answered"
 

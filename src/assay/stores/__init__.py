@@ -14,14 +14,14 @@ Takes and gives `assay.types` values, the records of `contract`, and answers of 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
+from urllib.parse import parse_qsl, urlsplit
 
 from platformdirs import user_data_path
 
 from assay.errors import BadInput
 from assay.plugins import list_names, load_module
 from assay.stores.contract import (
-    FILE_URL,
     UPLOADED,
     AnswerStore,
     CorrectionStore,
@@ -38,48 +38,84 @@ from assay.stores.contract import (
     StoredSegment,
     StoreModule,
     StreamFiles,
-    StreamName,
     StreamPieces,
     TableRows,
     TranscriptStore,
     WrittenRow,
     WrittenStore,
     WrittenTally,
-    show_address,
 )
+from assay.stores.contract.addresses import FILE_URL, show_address
+from assay.stores.contract.live import KeyStore, TelemetryStore
+from assay.stores.contract.shipped import Machine, ShippedPart, ShippedRow, ShippedStore
+from assay.stores.contract.told import (
+    CommitDeed,
+    Neighbourhood,
+    StreamName,
+    StreamPlace,
+    ToldChoice,
+    ToldNeighbourhood,
+    ToldRow,
+    ToldStore,
+)
+from assay.stores.contract.work import KeptSeal, Wait, WorkStore
 
 __all__ = [
     "FILE_URL",
     "UPLOADED",
     "AnswerStore",
+    "CommitDeed",
     "CorrectionStore",
     "CutStream",
     "Fate",
     "FileTally",
     "JoinedSession",
+    "KeptSeal",
+    "KeyStore",
+    "Machine",
+    "Neighbourhood",
     "QuestionBatch",
     "RemoteProject",
     "ReworkStore",
     "SessionStore",
     "SettledStream",
+    "ShippedPart",
+    "ShippedRow",
+    "ShippedStore",
     "Store",
     "StoreModule",
     "StoredSegment",
     "StreamFiles",
     "StreamName",
     "StreamPieces",
+    "StreamPlace",
     "TableRows",
+    "TelemetryStore",
+    "ToldChoice",
+    "ToldNeighbourhood",
+    "ToldRow",
+    "ToldStore",
     "TranscriptStore",
+    "Wait",
+    "WorkStore",
     "WrittenRow",
     "WrittenStore",
     "WrittenTally",
+    "find_queue_address",
+    "find_tenant",
     "has_store",
     "list_schemes",
+    "list_tenants",
     "open_existing_store",
     "open_store",
     "pick_store_url",
     "show_address",
+    "to_tenant_url",
 ]
+
+
+OWN: Final = "own"
+"""The tenant of a store that nobody shares."""
 
 
 def open_store(url: str) -> Store:
@@ -136,3 +172,30 @@ def pick_store_url(given: str | None, env: Mapping[str, str]) -> str:
     if path.is_dir():
         raise BadInput(f"--store {chosen}: is a folder; give the path of a file in it, such as {path / 'assay.db'}")
     return f"{FILE_URL}{os.path.abspath(path)}"
+
+
+def to_tenant_url(url: str, tenant: str) -> str:
+    """The URL of a tenant's own store: what one tenant keeps lies nowhere in another's."""
+    module = find_store_module(url)
+    if not hasattr(module, "to_tenant_url"):
+        raise BadInput(f"{show_address(url)}: such a store keeps no tenants apart; use SQLite or PostgreSQL")
+    return str(module.to_tenant_url(url, tenant))
+
+
+def find_queue_address(url: str) -> str | None:
+    """The address of the database in which the work on stores is handed out; `None` where one process does it all."""
+    module = find_store_module(url)
+    found: str | None = module.find_queue_address(url) if hasattr(module, "find_queue_address") else None
+    return found
+
+
+def list_tenants(url: str) -> list[str]:
+    """Names of the tenants that have a store beside the one at a URL, or are it."""
+    module = find_store_module(url)
+    return list(module.list_tenants(url)) if hasattr(module, "list_tenants") else []
+
+
+def find_tenant(url: str) -> str:
+    """The tenant whose store a URL names."""
+    asked = parse_qsl(urlsplit(url).query) if "://" in url and not url.startswith(FILE_URL) else []
+    return next((value for name, value in asked if name == "tenant"), OWN)

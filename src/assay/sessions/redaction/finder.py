@@ -75,6 +75,8 @@ class SecretFinder:
         self.sizes = [len(word.text) for word in self.words]
         self.longest = max(self.sizes)
         self.gate: Gate = build_gate(self.words, engine)
+        self.clean: set[str] = set()
+        """Short texts in which nothing was found: field names, folders and branches come again and again."""
 
     def find_spans(self, text: bytes) -> list[Span]:
         """What is to be replaced, in order, without overlaps."""

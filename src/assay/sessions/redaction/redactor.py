@@ -19,6 +19,8 @@ SHORTEST = 6
 """No secret that can be told from other words is shorter, its name included."""
 MOST_ROUNDS = 8
 MOST_KNOWN = 200
+LONGEST_CLEAN, MOST_CLEAN = 200, 20_000
+"""Of texts that are known to be clean, so that they are not looked through again."""
 
 APART = "\n\0\n"
 """Between texts that are looked at together: no rule reaches across."""
@@ -45,6 +47,9 @@ class Redactor:
         """The text with every secret replaced."""
         if len(text) < SHORTEST:
             return CleanText(text)
+        clean = self.finder().clean
+        if text in clean and not self.known:
+            return CleanText(text)
         raw = given = text.encode("utf-8", "surrogatepass")
         for _ in range(MOST_ROUNDS):  # what was hidden by its neighbour may show without it
             spans = self.finder().find_spans(raw)
@@ -52,7 +57,11 @@ class Redactor:
             if found is raw:
                 break
             raw = found
-        return CleanText(text if raw is given else raw.decode("utf-8", "surrogatepass"))
+        if raw is not given:
+            return CleanText(raw.decode("utf-8", "surrogatepass"))
+        if not self.known and len(text) <= LONGEST_CLEAN and len(clean) < MOST_CLEAN:
+            clean.add(text)
+        return CleanText(text)
 
     def holds(self, text: str) -> bool:
         """Whether a text has anything to replace."""

@@ -142,10 +142,9 @@ def hash_hunks(change: CodeChange) -> list[HashedHunk]:
 
 
 def find_rivals(targets: Iterable[LineTarget], patience: float) -> dict[str, Counter[str]]:
-    """For each session those that may have written the same lines later or at the same time, and how many lines.
+    """For each session those that wrote some of the same lines, and how many, while one of the two waited for them.
 
-    A line goes to who was active last before its commit, so sessions of before don't matter; nor does one that began
-    when lines were no longer waited for.
+    Of two that wait for a line, the one that its commit is said to be of gets it, else who was active last before it.
     """
     by_path: defaultdict[str, list[tuple[LineTarget, bytes]]] = defaultdict(list)
     for target in targets:
@@ -168,5 +167,5 @@ def count_pairs(found: dict[str, Counter[str]], some: list[LineTarget], patience
     """Count a line for all pairs of sessions that wrote it in time."""
     for one in some:
         for other in some:
-            if other is not one and other.ended >= one.started and other.started <= one.ended + patience:
+            if other is not one and other.ended + patience >= one.started and other.started <= one.ended + patience:
                 found[one.id][other.id] += 1

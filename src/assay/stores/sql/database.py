@@ -1,5 +1,6 @@
 """A database as the parts of the store use it: transactions, errors that people can act on, many rows at once."""
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from assay.errors import StoreError
-from assay.stores.sql.schema import escape_text
+from assay.stores.sql.printed import drop_printed, save_printed
+from assay.stores.sql.texts import escape_text
 
 AT_ONCE = 400
 """Values that one statement takes."""
@@ -69,7 +71,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is kept whole, or dropped whole where anything goes wrong."""
-        with explain_errors(self.where), self.engine.begin() as connection:
+        with explain_errors(self.where), self.engine.begin() as connection, drop_printed(connection):
             yield connection
 
     def count_bytes(self) -> int:
@@ -77,15 +79,39 @@ class Database:
         paths = (Path(self.where), Path(f"{self.where}-wal"))
         return sum(path.stat().st_size for path in paths if path.exists())
 
+    def save_printed(self, id: str, body: bytes) -> str:
+        """Keep what was printed of the store as it is, until anybody changes it; gives the file it is in, if it is."""
+        with explain_errors(self.where), self.engine.connect() as connection:
+            return self.where if save_printed(connection, id, body) else ""
+
+    def tidy(self) -> None:
+        """Have the database look at rows of which many came in at once: SQLite finds its way without."""
+
+    def flush(self) -> None:
+        """Have the log of an SQLite database on the disk: a transaction alone outlasts a killed process, no more."""
+        with explain_errors(self.where):
+            for path in (f"{self.where}-wal", self.where):
+                if os.path.exists(path):
+                    sync_file(path)
+
     @contextmanager
     def scrubbing(self) -> Iterator[Connection]:
         """A transaction after which nothing of what it replaced is left in the files of an SQLite database."""
         with explain_errors(self.where), self.engine.connect() as connection:
-            with connection.begin():
+            with connection.begin(), drop_printed(connection):
                 yield connection
             driver = connection.connection.driver_connection
             if isinstance(driver, sqlite3.Connection):
                 driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def sync_file(path: str) -> None:
+    """Return once a file is on the disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 @contextmanager
@@ -141,13 +167,17 @@ def add_many(connection: Connection, table: Table, rows: Sequence[tuple[object, 
     connection.exec_driver_sql(str(compile_insert(table, connection.dialect)), list(rows))
 
 
-def copy_rows(connection: Connection, table: Table, rows: Sequence[tuple[object, ...]]) -> None:
+def copy_rows(connection: Connection, table: Table, rows: Iterable[tuple[object, ...]]) -> None:
     """Bring rows into PostgreSQL by COPY, its way to load many at once."""
     names = ", ".join(f'"{column.name}"' for column in table.columns)
     driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(f'COPY "{table.name}" ({names}) FROM STDIN') as copy:
-        for row in rows:
-            copy.write_row([escape_text(value) if isinstance(value, str) else value for value in row])
+    command = f'COPY "{table.name}" ({names}) FROM STDIN'
+    try:
+        with driver.cursor() as cursor, cursor.copy(command) as copy:
+            for row in rows:
+                copy.write_row([escape_text(value) if isinstance(value, str) else value for value in row])
+    except connection.dialect.loaded_dbapi.Error as error:  # as all other statements have it
+        raise DBAPIError(command, None, error) from error
 
 
 @cache

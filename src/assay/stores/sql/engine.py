@@ -9,6 +9,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, in
 from assay.errors import StoreError
 from assay.stores.sql.claim import claim
 from assay.stores.sql.database import Database, explain_errors, take_turn
+from assay.stores.sql.printed import note_version
 from assay.stores.sql.schema import TABLES, generation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -24,6 +25,7 @@ def open_database(path: Path) -> Database:
         is_empty = claim(path)
         engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": WAIT_MS / 1000})
         event.listen(engine, "connect", prepare_connection)
+        event.listen(engine, "connect", note_version, once=True)
         event.listen(engine, "begin", begin_transaction)
         bring_up_to_date(engine, str(path))
         if is_empty:  # somebody else's empty file, which has just become ours
@@ -74,6 +76,22 @@ def run_migrations(engine: Engine, where: str) -> None:
         refuse_newer(load_version(connection), where)
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        order_by_code_points(connection)
+
+
+def order_by_code_points(connection: Connection) -> None:
+    """Have what migrations added to PostgreSQL ordered as all tables are: not by the language of its database."""
+    if connection.dialect.name != "postgresql":
+        return
+    ordered = text(
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+        "AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C' ORDER BY table_name, ordinal_position"
+    )
+    found: dict[str, list[str]] = {}
+    for table, column in connection.execute(ordered):
+        found.setdefault(table, []).append(f'ALTER COLUMN "{column}" TYPE text COLLATE "C"')
+    for table in sorted(found.keys() & TABLES.tables.keys()):
+        connection.execute(text(f'ALTER TABLE "{table}" {", ".join(found[table])}'))
 
 
 def create_tables(engine: Engine, where: str) -> None:

@@ -4,24 +4,21 @@ A tenant's tables lie in a schema of their own, which is the only one that a con
 lets nobody see a row who has not said which tenant they are. A cluster of many tenants is many stores in one database.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from assay.errors import BadInput, StoreError
-from assay.stores.contract import hide_password
+from assay.stores.contract.addresses import hide_password
 from assay.stores.sql.database import Database, explain_errors, take_turn
 from assay.stores.sql.engine import bring_up_to_date
 from assay.stores.sql.schema import TABLES
+from assay.stores.sql.tenant_files import OWN, TENANT, check_tenant
 
-OWN: Final = "own"
-"""The tenant of a store that nobody shares."""
-TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 NO_ADDRESS = "is no PostgreSQL address; in a password, write signs such as / and @ as %2F and %40"
 WAIT_S, CONNECT_S = 30, 10
 """How long anybody waits for a writer, and for a server."""
@@ -73,6 +70,20 @@ class PostgresDatabase(Database):
             yield connection
 
     scrubbing = writing
+
+    def save_printed(self, id: str, body: bytes) -> str:
+        """Nowhere: many write here at all times, and it would have to be asked for all the same."""
+        return ""
+
+    def tidy(self) -> None:
+        """Count rows, and note which pages all may see: until then every question reads whole tables."""
+        with explain_errors(self.where), self.engine.connect() as connection:
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            for table in TABLES.sorted_tables:
+                alone.execute(text(f'VACUUM (ANALYZE) "{table.name}"'))
+
+    def flush(self) -> None:
+        """A server answers a commit when it is on the disk, unless its `synchronous_commit` says otherwise."""
 
     def count_bytes(self) -> int:
         """How much room the tables take on the server."""
@@ -126,13 +137,31 @@ def split_tenant(url: str) -> tuple[str, str]:
         raise BadInput(f"--store {hide_password(url)}: {NO_ADDRESS}") from None
     asked = parse_qsl(parts.query, keep_blank_values=True)
     tenant = next((value for name, value in asked if name == "tenant"), OWN)
-    if not TENANT.fullmatch(tenant):
-        raise BadInput(
-            f"--store …?tenant={tenant[:60]}: a tenant's name has up to 40 small letters, digits, - and _, "
-            "and begins with a letter or digit"
-        )
+    check_tenant(tenant, "--store …?tenant=")
     left = urlencode([(name, value) for name, value in asked if name != "tenant"])
     return urlunsplit(parts._replace(query=left)), tenant
+
+
+def to_tenant_url(url: str, tenant: str) -> str:
+    """The address of another tenant's store in the same database."""
+    address, _ = split_tenant(url)
+    parts = urlsplit(address)
+    query = urlencode([*parse_qsl(parts.query, keep_blank_values=True), ("tenant", check_tenant(tenant))])
+    return urlunsplit(parts._replace(query=query))
+
+
+def list_tenants(url: str) -> list[str]:
+    """Names of the tenants that have a schema in the database, as far as this user may know of it."""
+    address, tenant = split_tenant(url)
+    named = text("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assay!_%' ESCAPE '!' ORDER BY nspname")
+    with explain_errors(hide_password(url)):
+        engine = build_engine(address, tenant)
+        try:
+            with engine.connect() as connection:
+                found = [name.removeprefix("assay_") for name in connection.execute(named).scalars()]
+        finally:
+            engine.dispose()
+    return sorted(name for name in found if TENANT.fullmatch(name))
 
 
 def name_schema(tenant: str) -> str:

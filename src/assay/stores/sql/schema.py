@@ -6,14 +6,17 @@ it is brought up to date with every change, so that nobody reads turns to show a
 can not.
 `rework` is what became of sessions' lines, and what was last told of it.
 `answers`, `calls` and `batches` are what models said, what that cost, and what is still being answered.
+`printed` is what commands said of the store as it is; nothing of it is handed on to another store.
 `written` are the scores that were seen at somebody else's, so that they are not sent there again.
+`access_keys` open a server to others; `deeds` is the audit log, which the database itself lets nobody change.
+`telemetry` is what agents sent while they worked, `conversations` what it is about: files are made of these as of any
+transcript. `waits` and `seals` are the workers'.
 """
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Dialect,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -22,44 +25,17 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     Table,
-    TypeDecorator,
+    event,
     false,
+    text,
 )
-from sqlalchemy import Text as DatabaseText
-from sqlalchemy.types import TypeEngine
 
-ESCAPE, ESCAPED = "\ue000", {"\ue000": "\ue000e", "\x00": "\ue0000"}
-
-
-class Text(TypeDecorator[str]):
-    """Text that comes back as it was given, and is ordered by its code points, in every database.
-
-    PostgreSQL takes no NUL, so that it is written there by two other characters; its order would be that of a language.
-    """
-
-    impl = DatabaseText
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
-        return dialect.type_descriptor(DatabaseText(collation="C" if dialect.name == "postgresql" else None))
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return escape_text(value) if value and dialect.name == "postgresql" else value
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
-        if value and dialect.name == "postgresql" and ESCAPE in value:
-            return value.replace(ESCAPED["\x00"], "\x00").replace(ESCAPED[ESCAPE], ESCAPE)
-        return value
-
-
-def escape_text(text: str) -> str:
-    """A text without NUL, from which it can be had back."""
-    if ESCAPE in text or "\x00" in text:
-        return text.replace(ESCAPE, ESCAPED[ESCAPE]).replace("\x00", ESCAPED["\x00"])
-    return text
-
+from assay.stores.sql.append_only import forbid_changes
+from assay.stores.sql.texts import Text
 
 TABLES = MetaData()
+SKIPPING, BROKEN_OFF, AGED = text("lines_skipped > 0"), text("tail_why IS NOT NULL"), text("length(ages) > 0")
+"""What few rows are: indexes of these alone, which a query uses that says it in the same words."""
 
 files = Table(
     "files",
@@ -94,7 +70,17 @@ files = Table(
     Index("files_stream", "agent", "stream"),
     Index("files_by", "by"),
     Index("files_settled", "is_settled"),
+    Index("files_skipping", "id", sqlite_where=SKIPPING, postgresql_where=SKIPPING),
+    Index("files_broken_off", "id", sqlite_where=BROKEN_OFF, postgresql_where=BROKEN_OFF),
 )
+
+listed_folders = Table(
+    "listed_folders",
+    TABLES,
+    Column("folder", Text, primary_key=True),
+    Column("hash", LargeBinary, nullable=False),
+)
+"""Every folder of which a file was read, and a hash of how it was listed when all of it was; none since it changed."""
 
 generation = Table(
     "generation",
@@ -150,6 +136,8 @@ streams = Table(
     Column("generation", BigInteger, nullable=False),  # of the store when it was settled
     Column("is_forgotten", Boolean, nullable=False, server_default=false()),  # its words were deleted
     Index("streams_began", "began_at"),
+    Index("streams_ended", "ended_at"),
+    Index("streams_id", "id"),  # who else tells of a conversation
 )
 
 cuts = Table(
@@ -160,6 +148,7 @@ cuts = Table(
     Column("version", Text, nullable=False),
     Column("branch", Text, nullable=False),
     ForeignKeyConstraint(["agent", "stream"], ["streams.agent", "streams.id"], ondelete="CASCADE"),
+    Index("cuts_version", "version"),
 )
 """Streams whose segments are up to date with their turns; a stream that changes loses its row here alone."""
 
@@ -272,6 +261,7 @@ calls = Table(
     Column("cache_write", BigInteger, nullable=False),
     Column("cost_usd", Float),
     Column("detail", Text, nullable=False),
+    Index("calls_at", "at"),
 )
 """Every call to a model, with what it cost; rows are only ever added."""
 
@@ -293,6 +283,14 @@ remembered = Table(
 )
 """How the last report was made, so that what is shown of a session is what that report said; how audits draw."""
 
+printed = Table(
+    "printed",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What commands printed, for as long as nobody changes anything: a change of whatever row empties it. SQLite alone."""
+
 written = Table(
     "written",
     TABLES,
@@ -311,3 +309,178 @@ written = Table(
 
 `digest` changes with what they say; what stands there since before 0008 is about nothing until it is met again.
 """
+
+access_keys = Table(
+    "access_keys",
+    TABLES,
+    Column("hash", Text, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("made_at", Text, nullable=False),
+    Column("used_at", Text),
+    Column("revoked_at", Text),
+)
+"""Keys of a server, each by its sha256; the keys themselves are nowhere."""
+
+deeds = Table(
+    "deeds",
+    TABLES,
+    Column("n", Integer, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("about", Text, nullable=False),
+    Column("count", BigInteger, nullable=False),
+)
+"""The audit log."""
+
+event.listen(deeds, "after_create", lambda table, connection, **_: forbid_changes(connection, table.name))
+
+telemetry = Table(
+    "telemetry",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("conversation", Text, nullable=False),
+    Column("trace", Text, nullable=False),
+    Column("order", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("telemetry_conversation", "agent", "conversation"),
+    Index("telemetry_trace", "trace"),
+)
+"""Records that came in, each once, however often it was sent."""
+
+conversations = Table(
+    "conversations",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("records", Integer, nullable=False),
+    Column("revision", BigInteger, nullable=False),  # grows with every batch that holds something new
+    Column("version", Text, nullable=False),  # of all that read it last; empty for what is new
+    Index("conversations_version", "version"),
+)
+"""What telemetry came in about."""
+changed_streams = Table(
+    "changed_streams",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("stream", Text, nullable=False),
+    Index("changed_streams_name", "agent", "stream"),
+    sqlite_autoincrement=True,  # a number is never given twice
+)
+"""Streams of whose sessions something changed since they were told; a stream may stand here several times."""
+
+neighbourhoods = Table(
+    "neighbourhoods",
+    TABLES,
+    Column("name", Text, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("told_at", Float, nullable=False),
+    Column("valid_until", Float, nullable=False),
+    Column("nodes", LargeBinary, nullable=False),
+    Column("folders", LargeBinary, nullable=False),
+    Column("tally", LargeBinary, nullable=False),
+)
+"""Streams that are told together, and what was counted of their sessions."""
+
+told_streams = Table(
+    "told_streams",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("neighbourhood", Text, ForeignKey("neighbourhoods.name", ondelete="CASCADE"), nullable=False),
+    Column("continues", Boolean, nullable=False),
+    Column("place", LargeBinary, nullable=False),
+    Index("told_streams_neighbourhood", "neighbourhood"),
+    Index("told_streams_continues", "continues"),
+)
+
+told = Table(
+    "told",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("neighbourhood", Text, ForeignKey("neighbourhoods.name", ondelete="CASCADE"), nullable=False),
+    Column("folder", Text, nullable=False),
+    Column("began_at", Text, nullable=False),
+    Column("ended_at", Text, nullable=False),
+    Column("crushed", Boolean),
+    Column("obstacle", Text, nullable=False),
+    Column("is_news", Boolean, nullable=False),
+    Column("is_answered", Boolean, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of all that is kept of it
+    # Long values last: SQLite reads a row up to the last column that is asked for.
+    Column("ages", LargeBinary, nullable=False),
+    Column("work", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("told_neighbourhood", "neighbourhood"),
+    Index("told_began", "began_at", "agent", "id"),
+    Index("told_ended", "ended_at"),
+    Index("told_id", "id"),
+    Index("told_obstacle", "obstacle", "began_at", "id"),
+    Index("told_news", "is_news"),
+    Index("told_answered", "is_answered"),
+    Index("told_aged", "began_at", sqlite_where=AGED, postgresql_where=AGED),
+)
+"""Sessions as they were told, redacted; `is_news` where the last report said otherwise of whether they crushed."""
+
+told_ledger = Table(
+    "told_ledger",
+    TABLES,
+    Column("at", Text, primary_key=True),
+    Column("session", Text, primary_key=True),
+    Column("effect", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("n", Integer, primary_key=True),
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("line", LargeBinary, nullable=False),
+    ForeignKeyConstraint(["agent", "id"], ["told.agent", "told.id"], ondelete="CASCADE"),
+    Index("told_ledger_of", "agent", "id"),
+    Index("told_ledger_session", "session"),
+    Index("told_ledger_stream", "stream"),
+)
+"""Lines of the ledger; `agent` and `id` name the session they stand in."""
+
+commit_deeds = Table(
+    "commit_deeds",
+    TABLES,
+    Column("commit", Text, primary_key=True),
+    Column("how", Text, primary_key=True),
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("began_at", Text, nullable=False),
+    ForeignKeyConstraint(["agent", "id"], ["told.agent", "told.id"], ondelete="CASCADE"),
+    Index("commit_deeds_of", "agent", "id"),
+)
+"""What sessions have to do with commits that sessions elsewhere may have to do with too."""
+
+waits = Table(
+    "waits",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("noted_at", Float, nullable=False),
+    Column("due_at", Float, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("why", Text, nullable=False),
+)
+"""Streams that workers leave for later; one that changed since waits for nothing."""
+
+seals = Table(
+    "seals",
+    TABLES,
+    Column("agent", Text, primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("signal", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("ended_at", Text, nullable=False),
+    Column("opened", Integer, nullable=False),
+    Index("seals_opened", "opened"),
+)
+"""By session: what was last seen to seal it, and how often it went on after that."""

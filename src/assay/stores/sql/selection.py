@@ -3,13 +3,29 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, FromClause, Integer, Select, and_, case, false, func, not_, or_, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    FromClause,
+    Integer,
+    Select,
+    and_,
+    case,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from assay.files import to_folder_prefix
 from assay.stores.sql.schema import files, streams
+from assay.stores.sql.shipped_tables import shipped_streams
+from assay.types.shipping import SHIPPED_ROOT
 
 PULLED = "langfuse"
 """The agent of streams that hold what another agent may have written here already."""
@@ -18,8 +34,10 @@ GROUP = 50
 
 Brackets are kept by saying it twice negated: alternatives of alternatives are written without any.
 """
-AT = "@"
-"""Between a pulled session's own id and its project."""
+TOLD = "otel"
+"""The agent of streams that telemetry told of."""
+AT, AFTER_AT = "@", "A"
+"""Between the vendor's own id and the project that it was pulled from, or the service that told of it."""
 
 
 class find_place(FunctionElement[int]):  # noqa: N801  SQL calls it, as all its functions, in small letters
@@ -50,6 +68,36 @@ def match_files_below(roots: Sequence[str], table: FromClause = files) -> Column
     return not_(and_(*(not_(one) for one in groups)))
 
 
+def is_below(path: str, roots: Sequence[str]) -> bool:
+    """Whether a file lies at one of these paths, or in a folder at one of them."""
+    return any(path == root or path.startswith(to_folder_prefix(root)) for root in roots)
+
+
+def has_outside(connection: Connection, roots: Sequence[str]) -> bool:
+    """Whether there is a file that lies at none of these paths, nor in folders at them.
+
+    Asked for gap by gap in the order of paths: what lies between is found by index, however many files there are.
+    What other machines shipped lies at a root of its own.
+    """
+    if SHIPPED_ROOT not in roots and connection.execute(select(shipped_streams.c.id).limit(1)).first():
+        return True
+    if len(roots) > GROUP:
+        return connection.execute(select(files.c.id).where(not_(match_files_below(roots))).limit(1)).first() is not None
+    spans = sorted(span for root in roots for span in list_spans(root))
+    path, low = files.c.path, ""
+    for first, behind in spans:
+        if first > low and connection.execute(select(path).where(path >= low, path < first).limit(1)).first():
+            return True
+        low = max(low, behind)
+    return connection.execute(select(path).where(path >= low).limit(1)).first() is not None
+
+
+def list_spans(root: str) -> list[tuple[str, str]]:
+    """The paths at and below a path, from the first of each span to what comes behind its last."""
+    prefix = to_folder_prefix(root)
+    return [(root, f"{root}\x01"), (prefix, f"{prefix[:-1]}0")]
+
+
 def select_stream_files(
     condition: ColumnElement[bool], file: FromClause, stream: FromClause = streams
 ) -> Select[tuple[int]]:
@@ -64,17 +112,28 @@ def match_streams_below(roots: Sequence[str], stream: FromClause = streams) -> C
 
 
 def match_streams_once(roots: Sequence[str] | None) -> ColumnElement[bool]:
-    """Streams, but for those that were pulled and are there as a transcript too: these would count twice.
+    """Streams, but for those whose conversation is there from a source that tells more of it: these would count twice.
 
-    So would those that an earlier version pulled without their project, where they were pulled again since.
+    A transcript tells most, then what another machine shipped of its own, telemetry with words, what was pulled,
+    telemetry without words. Left out are also
+    streams that an earlier version pulled without their project, where they were pulled again since.
     """
-    other = streams.alias()
-    here = select(other.c.id).where(other.c.agent != PULLED)
-    again = select(strip_project(other)).where(other.c.agent == PULLED, find_place(other.c.id, AT) > 0)
+    other, base = streams.alias(), strip_project(streams)
+    behind = and_(other.c.id > base.concat(AT), other.c.id < base.concat(AFTER_AT))
+    transcript = select(other.c.id).where(other.c.agent.not_in((PULLED, TOLD)), other.c.id == base)
+    told = select(other.c.id).where(other.c.agent == TOLD, behind, other.c.title != "")
+    pulled = select(other.c.id).where(other.c.agent == PULLED, or_(other.c.id == base, behind))
+    again = select(other.c.id).where(other.c.agent == PULLED, behind)
     if roots is not None:
-        here, again = (one.where(match_streams_below(roots, other)) for one in (here, again))
-    is_once = and_(strip_project(streams).not_in(here), streams.c.id.not_in(again))
-    return or_(streams.c.agent != PULLED, is_once)
+        transcript, told, pulled, again = (
+            one.where(match_streams_below(roots, other)) for one in (transcript, told, pulled, again)
+        )
+    once_pulled = and_(~told.exists(), or_(find_place(streams.c.id, AT) > 0, ~again.exists()))
+    once_told = or_(streams.c.title != "", ~pulled.exists())
+    once = or_(and_(streams.c.agent == PULLED, once_pulled), and_(streams.c.agent == TOLD, once_told))
+    if roots is None or SHIPPED_ROOT in roots:
+        once = and_(once, ~select(shipped_streams.c.id).where(shipped_streams.c.conversation == base).exists())
+    return or_(streams.c.agent.not_in((PULLED, TOLD)), and_(~transcript.exists(), once))
 
 
 def strip_project(table: FromClause) -> ColumnElement[str]:
@@ -96,12 +155,12 @@ def match_streams(
     ]
 
 
-def match_project(project: str) -> ColumnElement[bool]:
+def match_project(project: str, table: FromClause = streams) -> ColumnElement[bool]:
     """Streams of a folder and those below it, or whose folder's path has a word in it."""
     if project.startswith("/"):
-        inner = streams.c.project.startswith(to_folder_prefix(project), autoescape=True)
-        return or_(streams.c.project == project, inner)
-    return func.lower(streams.c.project).contains(project.lower(), autoescape=True)
+        inner = table.c.project.startswith(to_folder_prefix(project), autoescape=True)
+        return or_(table.c.project == project, inner)
+    return func.lower(table.c.project).contains(project.lower(), autoescape=True)
 
 
 def match_names(names: Iterable[tuple[str, str]], agent: Column[str], id: Column[str]) -> ColumnElement[bool]:

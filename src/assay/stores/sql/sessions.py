@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
-from sqlalchemy import Connection, and_, delete, insert, select, update
+from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from assay.sessions.links import rank_segment
-from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles, StreamName
-from assay.stores.sql.database import Database, add_many, pack_ids, split_values, unpack_ids
+from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles
+from assay.stores.contract.told import StreamName
+from assay.stores.sql.changes import note_changed, note_news, note_turns
+from assay.stores.sql.database import AT_ONCE, Database, add_many, pack_ids, split_values, unpack_ids
 from assay.stores.sql.schema import (
     corrections,
     cuts,
@@ -47,11 +49,17 @@ class SqlSessions:
             cuts.c.agent.is_(None), *match_streams(roots, since, until, project)
         )
         with self.database.reading() as connection:
+            if is_all_cut(connection, version):
+                return []
             is_aside = bool(find_aside(connection, version))
         if is_aside:
             with self.database.writing() as connection:
                 bring_back(connection, version)
         with self.database.reading() as connection:
+            names = select(*NAME).outerjoin(cuts, is_cut).where(cuts.c.agent.is_(None)).limit(AT_ONCE + 1)
+            some = [(agent, stream) for agent, stream in connection.execute(names)]
+            if len(some) <= AT_ONCE:  # looked up one by one, so that all others are left alone
+                query = query.where(match_names(some, *NAME))
             return group_files(connection, query)
 
     def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
@@ -81,13 +89,17 @@ class SqlSessions:
             replace_cuts(connection, fresh, before)
         return {one.name for one in fresh}
 
-    def list_segments(self, roots: Sequence[str] | None) -> list[StoredSegment]:
+    def list_segments(
+        self, roots: Sequence[str] | None, names: Sequence[StreamName] | None = None
+    ) -> list[StoredSegment]:
         query = (
             select(segments, cuts.c.branch)
             .join(cuts, and_(cuts.c.agent == segments.c.agent, cuts.c.stream == segments.c.stream))
             .join(streams, and_(streams.c.agent == segments.c.agent, streams.c.id == segments.c.stream))
             .where(*match_streams(roots))
+            .order_by(*OF, segments.c.n)
         )
+        portions = [query] if names is None else [query.where(match_names(some, *OF)) for some in split_values(names)]
         with self.database.reading() as connection:
             return [
                 StoredSegment(
@@ -98,7 +110,8 @@ class SqlSessions:
                     judged=row.judged,
                     branch=row.branch,
                 )
-                for row in connection.execute(query.order_by(*OF, segments.c.n))
+                for portion in portions
+                for row in connection.execute(portion)
             ]
 
     def find_segments(self, ids: Iterable[str]) -> list[Segment]:
@@ -126,6 +139,8 @@ class SqlSessions:
             add_many(connection, joined, [(one.agent, one.id, one.input, one.judged) for one in sessions])
 
     def save_last_report(self, how: bytes) -> None:
+        if self.load_last_report() == how:  # nothing is written that would change nothing
+            return
         with self.database.writing() as connection:
             replace_remembered(connection, REPORT, how)
 
@@ -150,6 +165,7 @@ class SqlCorrections:
     def save_correction(self, correction: PersonCorrection, stream: StreamName | None = None) -> None:
         with self.database.writing() as connection:
             connection.execute(insert(corrections).values(msgspec.structs.asdict(correction)))
+            note_turns(connection, [correction.turn, correction.into])
             if stream:
                 connection.execute(COUNT_UP)
                 connection.execute(
@@ -168,6 +184,7 @@ class SqlCorrections:
             return
         with self.database.writing() as connection:
             connection.execute(insert(verdicts), [msgspec.structs.asdict(one) for one in said])
+            note_turns(connection, [one.turn for one in said])
 
     def load_draw(self) -> AuditDraw | None:
         with self.database.reading() as connection:
@@ -212,6 +229,18 @@ class SqlRework:
                 connection.execute(delete(rework).where(match_names(some, rework.c.agent, rework.c.id)))
             rows = [(*one.name, one.input, one.seen, one.final_at, one.found, one.is_told) for one in fates]
             add_many(connection, rework, rows)
+            for is_told in (True, False):
+                note_news(connection, [one.name for one in fates if one.is_told is is_told], is_told=is_told)
+
+
+def is_all_cut(connection: Connection, version: str) -> bool:
+    """Whether every stream there is is cut in this version, which is told without looking at any."""
+    others = select(cuts.c.stream).where(or_(cuts.c.version < version, cuts.c.version > version)).limit(1)
+    if connection.execute(others).first():
+        return False
+    count = [select(func.count()).select_from(table).scalar_subquery() for table in (streams, cuts)]
+    there, cut = connection.execute(select(*count)).one()
+    return bool(there == cut)
 
 
 def list_verdicts(connection: Connection) -> Iterator[PersonVerdict]:
@@ -267,3 +296,4 @@ def replace_cuts(connection: Connection, found: Sequence[CutStream], before: dic
     if rows:
         add_many(connection, segments, rows)
     add_many(connection, cuts, [(*one.name, one.version, one.branch) for one in found])
+    note_changed(connection, names)

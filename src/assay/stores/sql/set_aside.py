@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from sqlalchemy import Connection, and_, bindparam, delete, select
 
-from assay.stores.contract import StreamName
+from assay.stores.contract.told import StreamName
+from assay.stores.sql.changes import note_changed
 from assay.stores.sql.database import add_many, split_values
 from assay.stores.sql.schema import cuts, segments, set_aside, streams
 from assay.stores.sql.selection import match_names
@@ -74,3 +75,4 @@ def bring_back(connection: Connection, version: str) -> None:
         if rows:
             add_many(connection, segments, rows)
         add_many(connection, cuts, [(row.agent, row.stream, row.version, row.branch) for row in kept])
+        note_changed(connection, some)

@@ -16,11 +16,14 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, Select, and_, bindparam, delete, false, insert, or_, select, update
 
 from assay.sessions.streams import Precedence, rank_file
-from assay.stores.contract import SettledStream, StreamFiles, StreamName, StreamPieces
+from assay.stores.contract import SettledStream, StreamFiles, StreamPieces
+from assay.stores.contract.told import StreamName
+from assay.stores.sql.changes import drop_told, note_changed, note_twins
 from assay.stores.sql.database import add_many, split_values, unpack_ids
 from assay.stores.sql.schema import cuts, files, generation, joined, keys, segments, streams, turns
 from assay.stores.sql.selection import match_names
 from assay.stores.sql.set_aside import DROP as DROP_ASIDE
+from assay.stores.sql.shipped_changes import count_conversations
 from assay.types import Part
 
 PART = msgspec.msgpack.Decoder(Part).decode
@@ -198,12 +201,12 @@ def find_foreign_keys(connection: Connection, stream: StreamFiles, rows: list[An
             if there not in mine:
                 found.append((key, (-weight, here), (-its_weight, there)))
     files_there = load_file_rows(connection, {there for _, _, (_, there) in found})
-    rank = {row.id: rank_file(row.path, PART(row.part)) for row in (*rows, *files_there)}
+    rank = {row.id: rank_file(row.path, PART(row.part)) for row in (*rows, *files_there) if row.part}
     best: dict[int, tuple[int, Precedence]] = {}
     for key, (weight, here), _ in found:
         claim = (weight, rank[here])
         best[key] = min(best.get(key, claim), claim)
-    return frozenset(key for key, _, (weight, there) in found if (weight, rank[there]) < best[key])
+    return frozenset(key for key, _, (weight, there) in found if there in rank and (weight, rank[there]) < best[key])
 
 
 def group_files(connection: Connection, query: Select[Any]) -> list[StreamFiles]:
@@ -256,6 +259,7 @@ def forget_words(connection: Connection, stream: StreamFiles, silent: StreamPiec
     for some in split_values([turn for ids in packed for turn in unpack_ids(ids)]):  # however it was cut before
         connection.execute(delete(joined).where(joined.c.agent == stream.agent, joined.c.id.in_(some)))
     connection.execute(delete(segments).where(of_stream))
+    drop_told(connection, (stream.agent, stream.id))
     drop_cuts(connection, [(stream.agent, stream.id)])
     return True
 
@@ -265,6 +269,7 @@ def drop_cuts(connection: Connection, names: Iterable[StreamName]) -> None:
     rows = [{"its_agent": agent, "its_id": stream} for agent, stream in names]
     connection.execute(DROP_CUT, rows)
     connection.execute(DROP_ASIDE, rows)
+    note_changed(connection, [(row["its_agent"], row["its_id"]) for row in rows])
 
 
 def leave_stream(connection: Connection, agent: str, stream: str) -> None:
@@ -273,6 +278,17 @@ def leave_stream(connection: Connection, agent: str, stream: str) -> None:
     connection.execute(update(files).where(there).values(is_settled=False))
     empty = ~select(files.c.id).where(there).exists()
     connection.execute(delete(streams).where(streams.c.agent == agent, streams.c.id == stream, empty))
+    note_changed(connection, [(agent, stream)])
+    note_twins(connection, [stream])
+    count_conversations(connection, [stream])
+
+
+def release_keys(connection: Connection, file_id: int) -> None:
+    """A file is not what it was: streams that share what it held are put together anew, for it may be theirs now."""
+    sharing = load_file_rows(connection, find_sharing_files(connection, {file_id}))
+    for some in split_values([row.id for row in sharing if row.stream]):
+        connection.execute(update(files).where(files.c.id.in_(some)).values(is_settled=False))
+    connection.execute(delete(keys).where(keys.c.file_id == file_id))
 
 
 def save_streams(connection: Connection, settled: Sequence[SettledStream]) -> bool:
@@ -308,6 +324,8 @@ def replace_streams(connection: Connection, rows: list[dict[str, object]]) -> No
     if old:
         connection.execute(CHANGE_STREAM, old)
         drop_cuts(connection, [(str(row["agent"]), str(row["id"])) for row in old])
+    note_twins(connection, [name for _, name in names])
+    count_conversations(connection, [name for _, name in names])
 
 
 def build_stream_row(settled: SettledStream, rows: list[Any]) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Files that were read, their turns, and the streams they make, in SQL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,15 +12,29 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
 
-from assay.stores.contract import FileTally, SettledStream, StreamFiles, StreamName, StreamPieces
-from assay.stores.sql import stream_settling
+from assay.stores.contract import FileTally, SettledStream, StreamFiles, StreamPieces
+from assay.stores.contract.told import StreamName
+from assay.stores.sql import listed, stream_settling
 from assay.stores.sql.database import Database, add_many, split_values
-from assay.stores.sql.schema import files, skips, streams, turns
-from assay.stores.sql.selection import match_files_below, match_names, match_streams, select_stream_files
+from assay.stores.sql.schema import BROKEN_OFF, SKIPPING, files, skips, streams, turns
+from assay.stores.sql.selection import (
+    AFTER_AT,
+    AT,
+    PULLED,
+    TOLD,
+    has_outside,
+    is_below,
+    match_files_below,
+    match_names,
+    match_streams,
+    match_streams_below,
+    select_stream_files,
+)
 from assay.stores.sql.stream_settling import ADD_FACTS, COUNT_UP, FILES, NAME
 from assay.types import FileState, KnownFile, Part, ReadPosition, SkippedLine, StreamSummary
 
@@ -33,6 +47,10 @@ UNKNOWN = msgspec.json.Decoder(dict[str, int]).decode
 FILE_AT = select(files.c.id, files.c.offset, files.c.mtime_ns, files.c.version, files.c.agent, files.c.stream).where(
     files.c.path == bindparam("path")
 )
+KNOWN = select(
+    files.c.path, files.c.id, files.c.source, files.c.version, files.c.inode, files.c.size,
+    files.c.mtime_ns, files.c.offset, files.c.anchor, files.c.is_mid_line, files.c.gone_at,
+)  # fmt: skip
 ADD_FILE = insert(files)
 CHANGE_FILE = (
     update(files)
@@ -40,6 +58,8 @@ CHANGE_FILE = (
     .values({column.name: bindparam(column.name) for column in files.columns if column.name != "id"})
 )
 ADD_SKIPS = insert(skips)
+SEVERAL = (PULLED, TOLD)
+"""Agents of streams that may have a conversation which another stream has too."""
 
 
 class SqlTranscripts:
@@ -49,13 +69,24 @@ class SqlTranscripts:
         self.database = database
 
     def find_files(self, roots: Sequence[str]) -> dict[str, KnownFile]:
-        columns = (
-            files.c.path, files.c.id, files.c.source, files.c.version, files.c.inode, files.c.size,
-            files.c.mtime_ns, files.c.offset, files.c.anchor, files.c.is_mid_line, files.c.gone_at,
-        )  # fmt: skip
         with self.database.reading() as connection:
-            rows = connection.execute(select(*columns).where(match_files_below(roots))).all()
+            rows = connection.execute(KNOWN.where(match_files_below(roots))).all()
         return {row.path: build_known(row) for row in rows}
+
+    def find_in_folders(self, folders: Collection[str]) -> dict[str, KnownFile]:
+        with self.database.reading() as connection:
+            return find_in_folders(connection, folders)
+
+    def load_listed(self) -> dict[str, bytes] | None:
+        with self.database.reading() as connection:
+            return listed.load_listed(connection)
+
+    def note_listed(
+        self, hashes: Mapping[str, bytes], check: Callable[[dict[str, KnownFile]], Collection[str]]
+    ) -> None:
+        with self.database.writing() as connection:
+            listed.complete_folders(connection)
+            listed.note_folders(connection, hashes, check(find_in_folders(connection, hashes)))
 
     def load_file(self, known: KnownFile, path: str) -> FileState:
         with self.database.reading() as connection:
@@ -92,7 +123,10 @@ class SqlTranscripts:
                 connection.execute(CHANGE_FILE, row | {"file": file_id})
             else:
                 return False
+            listed.forget_folder(connection, found.path)
             save_content(connection, file_id, found, is_new=before is None)
+            if there is not None and not found.is_continued:
+                stream_settling.release_keys(connection, file_id)
             if there is not None and there.stream and there.stream != row["stream"]:
                 stream_settling.leave_stream(connection, there.agent, there.stream)
             connection.execute(COUNT_UP)
@@ -103,6 +137,7 @@ class SqlTranscripts:
         again = files.c.stream == ""  # all others name the file their stream stands in
         if wanted := list(ids):
             with self.database.writing() as connection:
+                listed.forget_folders(connection, wanted)
                 for some in split_values(wanted):
                     change = update(files).where(files.c.id.in_(some))
                     connection.execute(change.values(gone_at=when, is_settled=again))
@@ -137,6 +172,15 @@ class SqlTranscripts:
                 for stream in stream_settling.group_files(connection, FILES.where(match_names(some, *NAME)))
             ]
 
+    def list_twins(self, names: Iterable[StreamName]) -> list[StreamName]:
+        found: set[StreamName] = set()
+        with self.database.reading() as connection:
+            for base in sorted({name.partition(AT)[0] if agent in SEVERAL else name for agent, name in names}):
+                others = and_(streams.c.agent.in_(SEVERAL), streams.c.id > base + AT, streams.c.id < base + AFTER_AT)
+                rows = connection.execute(select(*NAME).where(or_(streams.c.id == base, others)))
+                found |= {(row.agent, row.id) for row in rows}
+        return sorted(found)
+
     def save_streams(self, settled: Sequence[SettledStream]) -> bool:
         with self.database.writing() as connection:
             return stream_settling.save_streams(connection, settled)
@@ -167,9 +211,23 @@ class SqlTranscripts:
             rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
         return [build_summary(row) for row in rows]
 
-    def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
-        query = select(func.count()).select_from(streams).where(*match_streams(roots, since, until, project))
+    def list_conversations(self, roots: Sequence[str] | None) -> list[tuple[StreamSummary, ...]]:
+        some_file, told = files.alias(), streams.c.agent.in_(SEVERAL)
+        there = select_stream_files(some_file.c.gone_at.is_(None), some_file).exists()
+        below = [] if roots is None else [match_streams_below(roots)]
+        query = select(streams, files.c.path, there.label("is_there")).join(files, files.c.id == streams.c.file_id)
+        query = query.where(*below)
         with self.database.reading() as connection:
+            found = [build_summary(row) for row in connection.execute(query.where(told))]
+            names = sorted({one.id.partition(AT)[0] for one in found})
+            for some in split_values(names):
+                found += [build_summary(row) for row in connection.execute(query.where(~told, streams.c.id.in_(some)))]
+        return group_conversations(found)
+
+    def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
+        with self.database.reading() as connection:
+            some = None if roots is not None and not has_outside(connection, roots) else roots
+            query = select(func.count()).select_from(streams).where(*match_streams(some, since, until, project))
             return connection.execute(query).scalar_one()
 
     def list_tallies(self, roots: Sequence[str]) -> list[FileTally]:
@@ -181,13 +239,32 @@ class SqlTranscripts:
             rows = connection.execute(select(*columns).where(match_files_below(roots)).order_by(files.c.path)).all()
         return [build_tally(row) for row in rows]
 
+    def count_skipped_lines(self, roots: Sequence[str]) -> int:
+        few = select(files.c.path, files.c.lines_skipped).where(SKIPPING, files.c.gone_at.is_(None))
+        with self.database.reading() as connection:
+            return sum(row.lines_skipped for row in connection.execute(few) if is_below(row.path, roots))
+
     def list_skips(self, roots: Sequence[str]) -> list[tuple[str, int, str]]:
         listed = select(files.c.path, skips.c.line, skips.c.why).join(files, files.c.id == skips.c.file_id)
-        tails = select(files.c.path, files.c.tail_line, files.c.tail_why).where(files.c.tail_why.is_not(None))
+        tails = select(files.c.path, files.c.tail_line, files.c.tail_why).where(BROKEN_OFF)
+        there = files.c.gone_at.is_(None)
         with self.database.reading() as connection:
-            there = and_(match_files_below(roots), files.c.gone_at.is_(None))
             rows = [*connection.execute(listed.where(there)), *connection.execute(tails.where(there))]
-        return sorted((path, line, why) for path, line, why in rows)
+        return sorted((path, line, why) for path, line, why in rows if is_below(path, roots))
+
+
+def group_conversations(found: Sequence[StreamSummary]) -> list[tuple[StreamSummary, ...]]:
+    """Streams by their conversation; of each, the one that tells most first."""
+    groups: dict[str, list[StreamSummary]] = {}
+    for one in sorted(found, key=rank_source):
+        groups.setdefault(one.id.partition(AT)[0], []).append(one)
+    return sorted(map(tuple, groups.values()), key=lambda group: (group[0].began_at, group[0].id))
+
+
+def rank_source(stream: StreamSummary) -> tuple[int, str]:
+    """How much a source tells, as `selection.match_streams_once` has it: the least number tells most."""
+    rank = {PULLED: 2, TOLD: 1 if stream.title else 3}.get(stream.agent, 0)
+    return rank, stream.id
 
 
 def add_file(connection: Connection, row: dict[str, object]) -> int:
@@ -209,6 +286,15 @@ def build_tally(row: Any) -> FileTally:
         mtime_ns=row.mtime_ns,
         is_gone=row.gone_at is not None,
     )
+
+
+def find_in_folders(connection: Connection, folders: Collection[str]) -> dict[str, KnownFile]:
+    """Files that were read of folders, not of those below, by path."""
+    return {
+        row.path: build_known(row)
+        for condition in listed.match_folders(folders)
+        for row in connection.execute(KNOWN.where(condition))
+    }
 
 
 def build_known(row: Any) -> KnownFile:

@@ -3,15 +3,29 @@
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from sqlalchemy import BigInteger, Connection, Integer, Table, func, select, text
+from sqlalchemy import BigInteger, Connection, Integer, Table, and_, func, select, text
 
 from assay.errors import StoreError
 from assay.stores.contract import TableRows
 from assay.stores.sql.database import Database, add_many, explain_errors
 from assay.stores.sql.engine import load_version
-from assay.stores.sql.schema import TABLES, answers, corrections, files, generation, segments, streams, turns, verdicts
+from assay.stores.sql.schema import (
+    TABLES,
+    answers,
+    conversations,
+    corrections,
+    files,
+    generation,
+    printed,
+    segments,
+    streams,
+    telemetry,
+    turns,
+    verdicts,
+)
 from assay.types import StoreFigures
 
+HANDED_ON = [table for table in TABLES.sorted_tables if table is not printed]
 PORTION = 2_000
 """Rows that are in memory at once."""
 
@@ -41,7 +55,7 @@ class Transfer:
 def dump_tables(database: Database) -> Iterator[TableRows]:
     """Every table as it is in one moment, those first that others refer to."""
     with database.reading() as connection:
-        for table in TABLES.sorted_tables:
+        for table in HANDED_ON:
             names = tuple(column.name for column in table.columns)
             yield TableRows(name=table.name, columns=names, portions=read_portions(connection, table))
 
@@ -49,14 +63,14 @@ def dump_tables(database: Database) -> Iterator[TableRows]:
 def read_portions(connection: Connection, table: Table) -> Iterator[list[tuple[object, ...]]]:
     """The rows of a table by its key, some at a time."""
     query = select(table).order_by(*table.primary_key.columns)
-    rows = connection.execution_options(yield_per=PORTION).execute(query)
-    for some in rows.partitions():
-        yield [tuple(row) for row in some]
+    with connection.execution_options(yield_per=PORTION).execute(query) as rows:
+        for some in rows.partitions():
+            yield [tuple(row) for row in some]
 
 
 def load_tables(database: Database, found: Iterable[TableRows]) -> int:
     """Take in what another store holds, all of it or nothing; gives how many rows that were."""
-    known = {table.name: table for table in TABLES.sorted_tables}
+    known = {table.name: table for table in HANDED_ON}
     total = 0
     with database.writing() as connection:
         refuse_full(connection, database.where)
@@ -69,12 +83,13 @@ def load_tables(database: Database, found: Iterable[TableRows]) -> int:
                 add_many(connection, table, rows)
                 total += len(rows)
             go_on_counting(connection, table)
+    database.tidy()
     return total
 
 
 def refuse_full(connection: Connection, where: str) -> None:
     """Take nothing into a store that holds something."""
-    for table in TABLES.sorted_tables:
+    for table in HANDED_ON:
         if table is not generation and connection.execute(select(1).select_from(table).limit(1)).first():
             raise StoreError(f"the store {where} is not empty; give one that is not there yet")
 
@@ -112,6 +127,11 @@ def check_tables(database: Database) -> list[str]:
         )
         if lost := connection.execute(unread).scalar_one():
             found.append(f"{lost} streams have lost their turns: run `assay score` on a new store")
+        mine = and_(telemetry.c.agent == conversations.c.agent, telemetry.c.conversation == conversations.c.id)
+        kept = select(func.count()).select_from(telemetry).where(mine).scalar_subquery()
+        uneven = select(func.count()).select_from(conversations).where(conversations.c.records != kept)
+        if lost := connection.execute(uneven).scalar_one():
+            found.append(f"{lost} conversations have lost telemetry: restore a backup, or go on without")
     return found
 
 

@@ -1,6 +1,7 @@
 """What a store holds and must be able to do; all that the rest of the project knows of one.
 
-A store has six parts, each with its own methods. What holds for all of them:
+A store has eleven parts, each with its own methods; `told` has that of sessions as they were told, `live` and `shipped`
+those that a server fills, `work` that of workers, `addresses` says where a store is. What holds for all of them:
 
 - A method that saves does so in one transaction: after it, all is there, and after a crash or an error, nothing.
   What several processes do at the same time ends as if they had taken turns.
@@ -14,14 +15,16 @@ A store has six parts, each with its own methods. What holds for all of them:
   refused, and worked out again.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
-from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
+from assay.stores.contract.live import KeyStore, TelemetryStore
+from assay.stores.contract.shipped import ShippedStore
+from assay.stores.contract.told import StreamName, ToldStore
+from assay.stores.contract.work import WorkStore
 from assay.types import (
     AuditDraw,
     FileState,
@@ -33,11 +36,6 @@ from assay.types import (
     StoreFigures,
     StreamSummary,
 )
-
-FILE_URL = "sqlite:///"
-"""Before the path of a store that is a file."""
-StreamName = tuple[str, str]
-"""Agent and id of a stream; also of a session, by the id of its first segment."""
 
 
 class StreamFiles(Struct, frozen=True, kw_only=True):
@@ -209,32 +207,25 @@ class WrittenRow(Struct, frozen=True, kw_only=True):
     environment: str = ""
 
 
-def hide_password(url: str) -> str:
-    """An address that may be shown: without the password, and without the settings behind `?` but for the tenant.
-
-    Whatever stands before the last `@` can be of the password: many hold signs that should have been written as `%2F`.
-    """
-    scheme, _, rest = url.partition("://")
-    said = (
-        [pair for pair in parse_qsl(rest.rpartition("?")[2].partition("#")[0]) if pair[0] == "tenant"]
-        if "?" in rest
-        else []
-    )
-    before, at, behind = rest.rpartition("@")
-    name, place = re.split(r"[:/?#@]", before)[0], re.split(r"[?#]", behind)[0]
-    return f"{scheme}://{name}{at if name else ''}{place}" + (f"?{urlencode(said)}" if said else "")
-
-
-def show_address(url: str) -> str:
-    """Where a store is, for people: the path of a file, else an address without its password."""
-    return url.removeprefix(FILE_URL) if url.startswith(FILE_URL) else hide_password(url)
-
-
 class TranscriptStore(Protocol):
     """Files that were read, their turns, and the streams they make."""
 
     def find_files(self, roots: Sequence[str]) -> dict[str, KnownFile]:
         """Files that were read before, by path; those that are gone too."""
+
+    def find_in_folders(self, folders: Collection[str]) -> dict[str, KnownFile]:
+        """The same of files in folders, not of those below."""
+
+    def load_listed(self) -> dict[str, bytes] | None:
+        """Every folder of which a file was saved, with what was noted of it; empty since anything in it was saved.
+
+        `None` where not all folders are known, as in a store that an earlier version made.
+        """
+
+    def note_listed(
+        self, hashes: Mapping[str, bytes], check: Callable[[dict[str, KnownFile]], Collection[str]]
+    ) -> None:
+        """Note something of folders: of those that `check` names, who sees what is known of their files just then."""
 
     def load_file(self, known: KnownFile, path: str) -> FileState:
         """All that is stored of a file, to go on reading it."""
@@ -251,6 +242,9 @@ class TranscriptStore(Protocol):
 
     def list_tallies(self, roots: Sequence[str]) -> list[FileTally]:
         """Lines read and skipped, versions and unknown records of each file, by path."""
+
+    def count_skipped_lines(self, roots: Sequence[str]) -> int:
+        """How many lines were skipped in files that are there."""
 
     def list_skips(self, roots: Sequence[str]) -> list[tuple[str, int, str]]:
         """Path, line and reason of every skip in files that are there; line 0 is the whole file."""
@@ -282,6 +276,9 @@ class TranscriptStore(Protocol):
     def list_stream_files(self, names: Iterable[StreamName]) -> list[StreamFiles]:
         """The files of those streams that are there and settled, by name."""
 
+    def list_twins(self, names: Iterable[StreamName]) -> list[StreamName]:
+        """All streams that tell of the same conversations as these, by name: transcripts, telemetry, Langfuse."""
+
     def list_without_facts(self, roots: Sequence[str] | None, prefix: str = "") -> list[StreamName]:
         """Streams whose facts nobody asked for yet; with a prefix, those whose id begins so."""
 
@@ -291,7 +288,13 @@ class TranscriptStore(Protocol):
     def list_streams(
         self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "", prefix: str = ""
     ) -> list[StreamSummary]:
-        """Streams, oldest first. One that was pulled from Langfuse and is there as a transcript too is left out."""
+        """Streams, oldest first; of a conversation that several sources tell of, the one that tells most.
+
+        These are transcripts, then telemetry with words, then what was pulled from Langfuse, then telemetry without.
+        """
+
+    def list_conversations(self, roots: Sequence[str] | None) -> list[tuple[StreamSummary, ...]]:
+        """Conversations that telemetry or Langfuse tells of, oldest first: all streams of each, the best first."""
 
     def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
         """How many streams `list_streams` would list."""
@@ -318,8 +321,10 @@ class SessionStore(Protocol):
         segment that has no judgement of its own and none stored under its input.
         """
 
-    def list_segments(self, roots: Sequence[str] | None) -> list[StoredSegment]:
-        """The segments of all streams below the paths, by stream and number."""
+    def list_segments(
+        self, roots: Sequence[str] | None, names: Sequence[StreamName] | None = None
+    ) -> list[StoredSegment]:
+        """The segments of all streams below the paths, or of those of these names, by stream and number."""
 
     def find_segments(self, ids: Iterable[str]) -> list[Segment]:
         """The segments with these ids, in order of time."""
@@ -432,6 +437,16 @@ class Store(Protocol):
     def answers(self) -> AnswerStore: ...
     @property
     def written(self) -> WrittenStore: ...
+    @property
+    def keys(self) -> KeyStore: ...
+    @property
+    def telemetry(self) -> TelemetryStore: ...
+    @property
+    def told(self) -> ToldStore: ...
+    @property
+    def work(self) -> WorkStore: ...
+    @property
+    def shipped(self) -> ShippedStore: ...
 
     def count_bytes(self) -> int:
         """How much room it takes, as far as that is known."""
@@ -447,6 +462,18 @@ class Store(Protocol):
 
     def load_tables(self, tables: Iterable[TableRows]) -> int:
         """Take in all that another store holds, or nothing; refused where it holds something already."""
+
+    def read_state(self) -> str:
+        """Another text as soon as anything was saved by which a report could say something else."""
+
+    def save_printed(self, id: str, body: bytes) -> str:
+        """Keep what a command printed until anything is saved here; the file that it is in, empty if it is not kept.
+
+        Nothing is kept where anybody else saved something since the store was opened.
+        """
+
+    def flush(self) -> None:
+        """Return once all that was saved would outlast a loss of power."""
 
     def shrink(self) -> None:
         """Give back the room that it no longer needs."""
