@@ -1,0 +1,100 @@
+"""`/sessions/ID`: one session, a page of its turns at a time."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from assay.pipeline.models import AskOptions, open_models
+from assay.pipeline.places import list_places
+from assay.pipeline.quality import judge_quality, list_subjects, pick_quality_model
+from assay.pipeline.scoring_run import Selection
+from assay.server.access import Visitor
+from assay.server.api.answers import AnyRequest
+from assay.server.api.reports import find_profile
+from assay.server.hall import Hall
+from assay.server.pages.answers import answer_page, build_context, go_to, read_given, read_number
+from assay.server.threads import run_in_thread
+from assay.stores import Store, ToldChoice
+from assay.types import LedgerLine, Session
+from assay.types.quality import Quality
+from assay.web.links import TURNS, to_session
+from assay.web.pages.session import SessionShown, render_session
+
+LINE = msgspec.json.Decoder(LedgerLine).decode
+
+
+@get("/sessions/{session:str}", include_in_schema=False)
+@run_in_thread
+def show_session(
+    request: AnyRequest,
+    session: FromPath[str],
+    hall: NamedDependency[Hall],
+    visitor: NamedDependency[Visitor],
+) -> Response[Any]:
+    """Show one session; of one that was joined to another, the whole."""
+    store = hall.open_store(visitor)
+    given = read_given(request, ("page", "only", "quality"))
+    page, only = read_number(given["page"]) or 1, read_number(given["only"])
+    found = hall.reports.find_told(visitor.tenant, store, session)
+    if found.id != session:
+        return go_to(to_session(found.id))
+    with hall.reports.take_place():
+        turns = hall.turns.read(visitor.tenant, store, found)
+        only = min(only, len(turns))
+        first = only or min((page - 1) * TURNS, max(0, len(turns) - 1) // TURNS * TURNS) + 1
+        view = SessionShown(
+            session=found,
+            turns=turns[first - 1 : first if only else first - 1 + TURNS],
+            first=first,
+            total=len(turns),
+            places=list_places(store, hall.settings.config, found),
+            ledger=list_lines(store, found),
+            quality=read_quality(hall, store, found, given["quality"]) if given["quality"] else None,
+            before=find_before(store, found),
+            only=bool(only),
+        )
+    context = build_context(hall, visitor)
+    return answer_page(request, store, render_session(view, context), context)
+
+
+def list_lines(store: Store, session: Session) -> list[LedgerLine]:
+    """The lines of the ledger that are about a session, where they are kept."""
+    choice = ToldChoice(names=((session.agent, session.id),))
+    return [LINE(line) for line in store.told.list_ledger(choice, 0, 50)]
+
+
+def find_before(store: Store, session: Session) -> str:
+    """The session before this one in the stream that it begins in; empty for none."""
+    told = store.told.find_in_stream((session.agent, session.streams[0])) if session.streams else []
+    bodies = store.told.list_bodies(ToldChoice(names=tuple(told))) if len(told) > 1 else ()
+    began: Sequence[tuple[str, str]] = [(one.started_at, one.id) for one in map(STARTED, bodies)]
+    return max((one for one in began if one < (session.started_at, session.id)), default=("", ""))[1]
+
+
+class Started(msgspec.Struct, frozen=True):
+    """Of a kept session, when it began."""
+
+    id: str
+    started_at: str
+
+
+STARTED = msgspec.json.Decoder(Started).decode
+
+
+def read_quality(hall: Hall, store: Store, session: Session, profile: str) -> Quality | None:
+    """How well a session was run, by what is known: a model is never asked anything new."""
+    config = pick_quality_model(hall.settings.config)
+    some = [
+        one for one in list_subjects(store, config, None, Selection(), [session.id]) if one.session.id == session.id
+    ]
+    with closing(open_models(store, config, os.environ, AskOptions(only_kept=True))) as desk:
+        return next(iter(judge_quality(some, find_profile(profile), config, desk)), None)
+
+
+HANDLERS: list[Any] = [show_session]
