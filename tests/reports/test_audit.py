@@ -14,7 +14,7 @@ from rich.text import Text
 from assay.pipeline.verdicts import mark_session
 from assay.reports.audit import ENDINGS, describe_progress, render_case, shorten_reply
 from assay.reports.session import render_verdict
-from assay.reports.summary import count_losses, describe_truth
+from assay.reports.summary import describe_truth, name_losses
 from assay.scores.audit import order_sessions
 from assay.sessions.endings import EndingKind
 from assay.types import PersonVerdict, Session, Turn, VerdictKind
@@ -115,7 +115,7 @@ def test_where_a_person_cannot_tell_the_judges_doubt_is_not_told_as_theirs():
     assert "so nothing is claimed" not in told
     doubted = session_of(judge_status="unclear", goal_complete=None, confidence=0.5)
     assert "so nothing is claimed" in read_text(render_verdict(doubted))
-    assert count_losses([one, doubted])["judged"] == {"unclear to you": 1, "unclear": 1}
+    assert name_losses(report_of([one, doubted]), "judged") == {"unclear to you": 1, "unclear": 1}
 
 
 def test_a_mark_after_an_answer_is_told_beside_it():

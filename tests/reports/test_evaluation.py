@@ -3,6 +3,7 @@
 import io
 import re
 import xml.etree.ElementTree as ET
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from rich.console import Console
 from assay.reports import evaluation
 from assay.reports.evaluation import explain_difference
 from assay.reports.evaluation_files import MARKER, encode_evaluation, render_junit, render_markdown
-from assay.reports.evaluation_page import render_page
 from assay.types.evals import (
     ArmLine,
     CheckResult,
@@ -32,6 +32,7 @@ from assay.types.evals import (
     Thresholds,
     TrialLine,
 )
+from assay.web.pages.evaluation import MOST_DETAILED, render_evaluation_file
 from tests.tables import each_row
 
 EVIDENCE = Evidence(thresholds=Thresholds(), design=Design(tasks=(), repeats=1), trials=6, trials_sha256="")
@@ -82,7 +83,7 @@ def on_terminal(one: Evaluation) -> str:
 
 
 def on_page(one: Evaluation) -> str:
-    return render_page(one, Path("/runs")).decode()
+    return render_evaluation_file(one, Path("/runs")).decode()
 
 
 READERS = {
@@ -158,12 +159,14 @@ def test_junit_skips_a_task_that_does_not_count():
     assert suite.attrib["skipped"] == "1"
 
 
-def test_a_cell_leads_to_its_transcript_else_to_its_folder():
+def test_a_cell_leads_to_its_trial_and_that_to_its_transcript():
     cells = found().run.trials
     told = replace(cells[0], transcripts=("trials/even/baseline/transcript/01.jsonl",))
     html = on_page(found(run=replace(found().run, trials=(told, *cells[1:]))))
     assert 'href="one/trials/even/baseline/transcript/01.jsonl"' in html
-    assert 'href="one/trials/gains/candidate/"' in html
+    places = re.findall(r'href="#(trial-\d+)"', html)
+    assert len(places) == len(cells)
+    assert not [place for place in places if f'id="{place}"' not in html]
 
 
 class Tags(HTMLParser):
@@ -181,7 +184,7 @@ class Tags(HTMLParser):
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
 
 
-OURS = set("html head meta title style body h1 small ul li h2 div table thead tbody tr th td br span a details summary p".split())  # fmt: skip  # noqa: E501
+OURS = set("html head meta title link style script body header nav ul li a main section article h1 h2 h3 p div span b code table caption thead tbody tr th td details summary dl dt dd svg rect line button dialog kbd form".split())  # fmt: skip  # noqa: E501
 HOSTILE = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror='alert(1)'>",
@@ -216,7 +219,10 @@ def is_harmless(words: str) -> None:
     tags.feed(on_page(one))
     assert tags.tags <= OURS
     assert not [name for name in tags.names if name.startswith("on")]
-    assert not [link for link in tags.links if re.match(r"\s*[a-z]+:|//", link, re.IGNORECASE)]
+    own = "data:image/svg+xml;base64,"
+    assert not [
+        link for link in tags.links if re.match(r"\s*[a-z]+:|//", link, re.IGNORECASE) and not link.startswith(own)
+    ]
     ET.fromstring(render_junit(one))
     comment = render_markdown(one).decode()
     assert comment.count("<!--") == 1
@@ -236,5 +242,26 @@ def test_no_words_do_anything(words: str):
 
 def test_a_page_needs_no_network():
     html = on_page(found())
-    assert "http:" not in html and "https:" not in html  # noqa: PT018
-    assert "default-src 'none'" in html
+    tags = Tags()
+    tags.feed(html)
+    assert not [link for link in tags.links if not link.startswith(("#", "data:image/svg+xml;base64,", "one/"))]
+    assert "default-src 'none'" in unescape(html)
+    assert "unsafe" not in html
+
+
+def test_a_value_beyond_0_and_1_is_explained_with_a_word():
+    tasks = (replace(line("even", 1, 1), baseline=1.02, candidate=-0.03, delta=-1.05),)
+    html = on_page(found(tasks=tasks))
+    assert "all passed, at less cost" in html
+    assert "none passed, at more cost" in html
+    assert "no mistake" in html
+    assert "no mistake" not in on_page(found())
+
+
+def test_of_very_many_trials_some_are_told_one_by_one_and_none_leads_nowhere():
+    cells = tuple(cell("even", "baseline", hit=True, repeat=n) for n in range(1, 500))
+    html = on_page(found(run=replace(found().run, trials=cells)))
+    places = re.findall(r'href="#(trial-\d+)"', html)
+    assert len(places) == MOST_DETAILED
+    assert not [place for place in places if f'id="{place}"' not in html]
+    assert "99 more trials" in html

@@ -89,7 +89,8 @@ def encodes(tree: ast.AST) -> bool:
 def test_who_speaks_encodes_json_in_one_place():
     files = [file for room in ("cli", "reports") for file in sorted((SRC / room).rglob("*.py"))]
     found = [file.relative_to(SRC).as_posix() for file in files if encodes(ast.parse(file.read_text("utf-8")))]
-    assert found == ["reports/json.py"]
+    kept = ["cli/keeping.py", "cli/statusline.py"]  # these write files of the person's own, which nobody is shown
+    assert found == [*kept, "reports/json.py"]
 
 
 @given(st.lists(wild, unique_by=lambda one: " ".join(sanitize_text(one).split())), st.integers(8, 40))

@@ -51,8 +51,8 @@ def test_nothing_replaced_nothing_to_look_at(state: str):
 
 def test_lost_sessions_are_named():
     lost = [LostSession(id="1a2b3c4d5e6f", title="Mend\nthe till", by="bot renovate", share=0.5)]
-    assert describe_losses(lost, 8) == [
-        ("1a2b3c4d  Mend the till", "later replaced by bot renovate, 50 % of its lines gone")
+    assert describe_losses(lost) == [
+        ("1a2b3c4d5e6f  Mend the till", "later replaced by bot renovate, 50 % of its lines gone")
     ]
 
 
@@ -68,6 +68,6 @@ def test_why_nothing_is_known_is_counted():
     reasons = [*["no repository"] * 3, "no time", None]
     sessions = [session_of(facts={"rework": {"state": "unknown", "detail": why}}) for why in reasons]
     report = report_of([*sessions, session_of(rework="open")])
-    unknown, young = list_rework_notes(report.score, report.sessions)
+    unknown, young = list_rework_notes(report.score, report.rework_unknown)
     assert unknown.endswith(" unknown for 5 of 6 crushed sessions (3 no repository, 1 no time, 1 nobody can tell)")
     assert young == "1 of 6 crushed sessions may still be replaced: too young to tell"

@@ -224,7 +224,7 @@ def test_slices_are_shown_when_asked_for():
 def test_what_held_sessions_back_comes_with_ids_and_advice():
     found = report_of([missed(id=f"{n}" * 12) for n in range(5)])
     shown = seen(found)
-    assert "5 × nothing shows that the change works  00000000, 11111111, 22222222, and 2 more" in shown
+    assert "5 × nothing shows that the change works  000000000000, 111111111111, 222222222222, and 2 more" in shown
     assert found.obstacles[0].advice in shown
 
 

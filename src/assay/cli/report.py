@@ -1,148 +1,166 @@
-"""From a request to a report: transcripts are read, sessions judged, and an empty selection is explained."""
+"""`assay report`: the score of some days or a project as a file to look at, hand on or mail."""
 
-from collections.abc import Iterator, Sequence
-from datetime import tzinfo
-from functools import partial
-from importlib import import_module
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated
 
+import typer
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.cli.consent import Consent, open_allowed_models
-from assay.cli.progress import ProgressBar, open_transcripts
-from assay.cli.settings import list_what_ifs, load_settings, save_last_report
+from assay.cli.answer import ReportAnswer, answer_request
+from assay.cli.options import (
+    AsJson,
+    AsOf,
+    Commit,
+    Jobs,
+    Judge,
+    Paths,
+    Project,
+    Repo,
+    Since,
+    StorePath,
+    Timezone,
+    Until,
+    options,
+    read_overrides,
+)
+from assay.cli.output import (
+    FORMATS,
+    Output,
+    check_targets,
+    let_pipe_close,
+    print_json,
+    print_note,
+    print_written,
+    render_markdown,
+    write_report,
+    write_target,
+)
+from assay.cli.settings import load_last_config
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
-from assay.llm import Question
-from assay.pipeline import privacy
-from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
-from assay.pipeline.judgement import is_judge
-from assay.pipeline.models import ModelAccess
-from assay.pipeline.pool import ignore_progress
-from assay.pipeline.score import Transcripts, open_run, score_run
-from assay.pipeline.scoring_run import Selection
-from assay.reports.format import format_count, format_line, format_list, format_time, shorten_paths
-from assay.scores.report import Report, WhatIf
+from assay.pipeline.inputs import pick_report_time
+from assay.pipeline.sides import compare_words
+from assay.reports.digest import render_digest
+from assay.reports.format import sanitize_text
+from assay.scores.comparison import ScoreComparison
+from assay.scores.report import Report
+
+EXAMPLE = (
+    "Example: `assay report -o report.html`, `assay report --project . --since 30d --compare last-month this-month "
+    "-o report.md`, `assay report --digest` (the last seven days in a message)"
+)
+DIGEST_DAYS = 7
+TEXT = (".txt", ".md")
+
+Compare = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--compare", metavar="A B", help="Also two sides beside each other, as `assay compare` names them."),
+]
+Digest = Annotated[
+    bool,
+    typer.Option("--digest", help="A few lines for a mail or a chat: the last 7 days beside the 7 before them."),
+]
 
 
-class SelectionRequest(Protocol):
-    """The options that select sessions."""
+class ReportCommandRequest(Struct, frozen=True, kw_only=True):
+    """What `assay report` takes."""
 
-    @property
-    def since(self) -> str | None: ...
-    @property
-    def until(self) -> str | None: ...
-    @property
-    def project(self) -> str | None: ...
-
-
-class ReportRequest(SelectionRequest, Protocol):
-    """The options that every command with a report has."""
-
-    @property
-    def paths(self) -> Sequence[Path] | None: ...
-    @property
-    def jobs(self) -> int: ...
-
-
-class ReportAnswer(Struct, frozen=True, kw_only=True):
-    """A report, the time zone it is printed in, and a note where it is empty."""
-
-    report: Report
-    zone: tzinfo
-    note: str = ""
+    paths: Paths = None
+    since: Since = None
+    until: Until = None
+    project: Project = None
+    compare: Compare = None
+    digest: Digest = False
+    judge: Judge = None
+    commit: Commit = None
+    timezone: Timezone = None
+    repo: Repo = None
+    as_of: AsOf = None
+    as_json: AsJson = False
+    output: Output = None
+    store: StorePath = None
+    jobs: Jobs = 0
 
 
-def answer_request(
-    request: ReportRequest, config: Config, consent: Consent | None = None, *, remembers: bool = False
-) -> ReportAnswer:
-    """Read what is new, judge what is new, and report; without consent no model is asked anything new.
-
-    Of a report that is remembered, the next one tells what changed since.
-    """
-    here = pick_zone(config)
-    selection = build_selection(request, config)
-    with open_transcripts(request.paths, config, request.jobs) as transcripts:
-        score = partial(score_transcripts, transcripts, config, jobs=request.jobs)
-        report = score(selection, consent=consent, remembers=remembers)
-        if report.sessions:
-            return ReportAnswer(report=report, zone=here)
-        everything = score(Selection()) if selection != Selection() else report
-        if not everything.sessions:
-            rules = privacy.build_rules(config, pick_report_time(config))
-            raise BadInput(import_module("assay.cli.streams").explain_nothing(transcripts, rules))
-        return ReportAnswer(report=report, zone=here, note=explain_empty_selection(request, everything, here))
+@options(ReportCommandRequest)
+def command(request: ReportCommandRequest) -> None:
+    """Write a report to look at or hand on: a page, Markdown, JSON, CSV, or a digest for a mail."""
+    targets = check_targets(request.output, TEXT if request.digest else FORMATS)
+    config = load_last_config(**read_overrides(request))
+    now = pick_report_time(config).astimezone(pick_zone(config))
+    if request.digest:
+        request = complete_digest(request, now)
+    comparison = compare_sides(request, config, now) if request.compare else None
+    with answer_request(request, config) as answer:
+        found = replace(answer, report=replace(answer.report, comparison=comparison))
+        if request.digest:
+            give_digest(found, targets, name_period(request, now))
+        else:
+            give_report(found, targets, as_json=request.as_json)
 
 
-def build_selection(request: SelectionRequest, config: Config) -> Selection:
-    """Which sessions a request selects, made exact."""
-    here = pick_zone(config)
-    selection = Selection(
-        since=parse_time(request.since, "--since", here),
-        until=parse_time(request.until, "--until", here),
-        project=parse_project(request.project),
-    )
-    if selection.since and selection.until and selection.since >= selection.until:
-        raise BadInput(f"--since {request.since} is not before --until {request.until}; nothing can lie between them")
-    return selection
+def complete_digest(request: ReportCommandRequest, now: datetime) -> ReportCommandRequest:
+    """A digest is about the last seven days beside those before, unless something else was asked for."""
+    if request.as_json:
+        raise BadInput("--digest --json: a digest is text; `assay report --since 7d --json` has all of it as JSON")
+    if request.since or request.until:
+        return request
+    first = (now - timedelta(days=DIGEST_DAYS - 1)).date().isoformat()
+    beside = request.compare or (f"{2 * DIGEST_DAYS}d..{DIGEST_DAYS}d", f"{DIGEST_DAYS}d")
+    return replace(request, since=first, compare=beside)
 
 
-def score_transcripts(
-    transcripts: Transcripts,
-    config: Config,
-    selection: Selection,
-    *,
-    jobs: int,
-    consent: Consent | None = None,
-    remembers: bool = False,
-) -> Report:
-    """The report on the sessions that are selected; one that is remembered is what the next tells changes from."""
-    open_one = partial(open_run, transcripts.store, config, transcripts.changes.roots, selection=selection, jobs=jobs)
-    flags = list_what_ifs(config) if remembers else ()
-    beside = score_by_settings(transcripts, config, selection) if flags else None
-
-    def list_questions(desk: ModelAccess) -> Iterator[Question]:
-        with open_one(models=desk) as run:
-            yield from run.list_questions()
-
-    with (
-        open_allowed_models(transcripts.store, config, consent, list_questions) as models,
-        ProgressBar("judging") as bar,
-    ):
-        watch = ignore_progress if models.client else bar.show
-        with open_one(models=models) as run:
-            is_told = remembers and not flags
-            report = score_run(run, transcripts.changes.unreadable, watch, remembers=is_told).report
-    if remembers:
-        save_last_report(transcripts.store, config, report.judge.model)
-    what_if = WhatIf(flags=list(flags), score=beside.score if beside else None) if flags else None
-    return replace(report, what_if=what_if)
+def compare_sides(request: ReportCommandRequest, config: Config, now: datetime) -> ScoreComparison | None:
+    """The two sides of `--compare`, of all sessions whenever they began; `None` for a digest of too little."""
+    first, second = request.compare or ("", "")
+    with answer_request(replace(request, since=None, until=None), config) as answer:
+        sessions = list(answer.report.sessions)
+    try:
+        return compare_words(first, second, sessions, now)
+    except BadInput:
+        if request.digest:
+            return None
+        raise
 
 
-def score_by_settings(transcripts: Transcripts, config: Config, selection: Selection) -> Report | None:
-    """The report that the settings alone would give, where all of it is judged already."""
-    here = load_settings()
-    if not is_judge(here.judge):
-        return None
-    plain = replace(config, judge=here.judge, boundaries=here.boundaries, model=here.model)
-    with open_run(transcripts.store, plain, transcripts.changes.roots, selection=selection, jobs=1) as run:
-        return None if run.find_waiting(set()) else score_run(run, remembers=False).report
+def give_report(answer: ReportAnswer, targets: Sequence[Path], *, as_json: bool) -> None:
+    """Write a report to the files that were asked for, or print it."""
+    for target in targets:
+        write_report(answer.report, answer.zone, target)
+        print_written(target)
+    if as_json:
+        print_json(answer.report)
+    elif not targets:
+        let_pipe_close()
+        print(render_markdown(answer.report, answer.zone).decode(), end="")
+    if answer.note:
+        print_note(answer.note)
 
 
-def explain_empty_selection(request: SelectionRequest, everything: Report, here: tzinfo) -> str:
-    """That a selection leaves nothing, and what there would have been without it."""
-    given = {"--since": request.since, "--until": request.until, "--project": request.project}
-    options = " ".join(f"{option} {format_line(value, 60)}" for option, value in given.items() if value)
-    began = [session.started_at for session in everything.sessions if session.started_at]
-    note = f"none of {format_count(len(everything.sessions), 'session')} fits {options}"
-    if began and (request.since or request.until):
-        first, last = format_time(min(began), here), format_time(max(began), here)
-        note += f"; the first one began {first}, the last {last}"
-    if request.project:
-        names = sorted(
-            set(shorten_paths(session.repository or session.project for session in everything.sessions).values())
-        )
-        note += f"; projects: {format_line(format_list(names, 6), 200)}"
-    return note
+def give_digest(answer: ReportAnswer, targets: Sequence[Path], period: str) -> None:
+    """Write a digest to the files that were asked for, or print it."""
+    text = sanitize_text(render_digest(answer.report, period, find_titles(answer.report)))
+    for target in targets:
+        write_target(text.encode(), target)
+        print_written(target)
+    if not targets:
+        let_pipe_close()
+        print(text, end="")
+    if answer.note:
+        print_note(answer.note)
+
+
+def name_period(request: ReportCommandRequest, now: datetime) -> str:
+    """What a digest is about, in words."""
+    if request.since and request.until:
+        return f"Sessions from {request.since} to {request.until}"
+    return f"Sessions until {request.until}" if request.until else f"Sessions from {request.since} to {now.date()}"
+
+
+def find_titles(report: Report) -> dict[str, str]:
+    """The titles of the sessions that a digest may name."""
+    wanted = {name for one in report.obstacles for name in one.sessions}
+    return {one.id: one.title for one in report.sessions if one.id in wanted} if wanted else {}

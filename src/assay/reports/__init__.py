@@ -4,6 +4,7 @@
 - `json`: what machines read
 - `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
+- `digest`: a report in a few lines, for a mail
 - `comparison`: two groups of sessions beside each other; `usage`: what agents used
 - `advice`: habits that go with not landing, and sentences to paste
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
@@ -13,7 +14,7 @@
 - `quality`, `quality_means`, `profiles`: how well sessions were run, and what that was judged by
 - `egress`: what would leave this machine
 - `doctor`: what was found, skipped and not understood; `store`: what is kept and where
-- `evaluation`, `evaluation_files`, `evaluation_page`: an evaluation in the terminal, in files, as a page
+- `evaluation`, `evaluation_files`: an evaluation in the terminal, and in files
 
 Takes values of types, `scores`, `llm` (estimates) and `judges` (criteria); gives text, bytes and what Rich can print;
 imports nothing else of ours, and never sees a store. What comes out of transcripts is hostile.

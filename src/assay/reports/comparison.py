@@ -100,13 +100,30 @@ def render_beside(found: ScoreComparison, names: dict[str, str]) -> Table:
     for n in range(1 + len(found.sides)):
         table.add_column(justify="right" if n else "left", no_wrap=True)
     table.add_row(Text(""), *(Text(names[one.name], TITLE) for one in found.sides))
-    table.add_row(Text("sessions"), *(Text(str(one.sessions)) for one in found.sides))
-    table.add_row(Text("first began"), *(Text(one.began or UNKNOWN) for one in found.sides))
-    table.add_row(Text("last began"), *(Text(one.ended or UNKNOWN) for one in found.sides))
-    table.add_row(Text("asked for a change"), *(Text(format_changes(one)) for one in found.sides))
-    for name, show in BESIDE.items():
-        table.add_row(Text(name), *(Text(show(one.measures)) for one in found.sides))
+    for name, cells in list_compared(found)[1:]:
+        table.add_row(Text(name), *map(Text, cells))
     return table
+
+
+def list_compared(found: ScoreComparison) -> list[tuple[str, list[str]]]:
+    """What is known of both sides: the score first, then what stands beside it, which is not tested."""
+    sides = found.sides
+    rows = [
+        ("raw score", [describe_side(one) for one in sides]),
+        ("sessions", [str(one.sessions) for one in sides]),
+        ("first began", [one.began or UNKNOWN for one in sides]),
+        ("last began", [one.ended or UNKNOWN for one in sides]),
+        ("asked for a change", [format_changes(one) for one in sides]),
+    ]
+    return rows + [(name, [show(one.measures) for one in sides]) for name, show in BESIDE.items()]
+
+
+def describe_side(side: ComparedSide) -> str:
+    """The score of a side with its interval and count."""
+    if side.score.value is None:
+        return UNKNOWN
+    counts = f"{side.score.crushed} of {side.score.counted}"
+    return f"{format_percent(side.score.value)} ({format_interval(side.score)}), {counts}"
 
 
 def format_changes(side: ComparedSide) -> str:

@@ -20,6 +20,7 @@ def render_health(health: dict[str, Any]) -> Group:
         *render_section("Client versions", render_versions(health["versions"])),
         *render_section("Skipped", render_skips(health)),
         *render_section("Record types not understood", render_unknown(health["unknown_records"])),
+        *render_section("Told by several sources", render_sources(health)),
         *render_section("Clean-up by Claude Code", [line for one in health["cleanup"] for line in render_cleanup(one)]),
     )
 
@@ -69,6 +70,40 @@ def render_skips(health: dict[str, Any]) -> list[Text]:
 
 def render_unknown(found: dict[str, int]) -> list[Text]:
     return [Text(f"{format_line(name, 60)}: {n}") for name, n in list(found.items())[:MOST]]
+
+
+def render_sources(health: dict[str, Any]) -> list[Text]:
+    """How complete each source is, and where they disagree."""
+    lines = [
+        Text(
+            f"{one['source']}: {one['conversations']} conversations, {one['scored']} scored from it"
+            + (f", {one['wordless']} without words" if one["wordless"] else "")
+        )
+        for one in health["sources"]
+    ]
+    differing = [one for one in health["conversations"] if one["differs"]]
+    if health["conversations"]:
+        same = len(health["conversations"]) - len(differing)
+        lines.append(
+            Text(f"{same} of {len(health['conversations'])} compared agree in turns, calls, tokens and cost", GOOD)
+        )
+    for one in differing[:MOST]:
+        lines.append(Text(f"{format_line(one['id'], 60)}, scored from {one['scored']}:", NOTE))
+        lines += [Text(f"  {name}: {render_figures(one['sources'], name)}", NOTE) for name in one["differs"]]
+    if len(differing) > MOST:
+        lines.append(Text(f"and {len(differing) - MOST} more; --json lists them all", NOTE))
+    return lines
+
+
+def render_figures(sources: list[dict[str, Any]], name: str) -> str:
+    """What each source says of one thing."""
+    return ", ".join(f"{one['source']} {render_figure(one[name])}" for one in sources if one[name] is not None)
+
+
+def render_figure(value: Any) -> str:
+    if isinstance(value, dict):
+        return "+".join(f"{n:,}" for n in value.values())
+    return f"${value:.4f}" if isinstance(value, float) else str(value)
 
 
 def render_cleanup(one: dict[str, Any]) -> list[Text]:

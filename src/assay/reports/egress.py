@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from msgspec import Struct
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,19 @@ from assay.reports.format import (
 
 TITLE = "bold"
 MOST_ROWS = 40
+
+
+class ModelUse(Struct, frozen=True, kw_only=True):
+    """What was asked of one model, added up."""
+
+    model: str
+    calls: int
+    answered: int
+    input: int
+    output: int
+    usd: float | None
+    """`None`: the price of a call is not known."""
+    last_at: str
 
 
 def render_egress(found: Egress, width: int, *, words: bool = False) -> Group:

@@ -2,16 +2,19 @@
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from assay.reports.format import format_resume
 from assay.types import Document, LedgerLine, Session, Stream, StreamSummary, Turn
 
 KEYS = ("key", "of")
+STREAMED = ("sessions", "ledger")
+"""Fields of a report that stand one behind the other and may be long."""
 MASK = (1 << 64) - 1
 OBEYED = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
@@ -162,6 +165,33 @@ def expand_fields(value: Any) -> Any:
         fields = {name: expand_fields(field) for name, field in named if not isinstance(field, bytes)}
         return fields | {name: f"{fields[name] & MASK:016x}" for name in KEYS if name in fields}
     return [expand_fields(item) for item in value] if isinstance(value, tuple) else value
+
+
+class EncodedRows(Protocol):
+    """Rows that are JSON already, somewhere else than in memory."""
+
+    def list_encoded(self) -> Iterator[bytes]: ...
+
+
+def encode_document(document: Document) -> Iterator[bytes]:
+    """A document as JSON in parts: rows that are kept somewhere else pass through one by one."""
+    rows: list[tuple[str, Any]] = [(name, getattr(document, name, ())) for name in STREAMED]
+    if not any(hasattr(one, "list_encoded") for _, one in rows):
+        yield encode_json(document)
+        return
+    rest = encode_json(replace(document, **{name: () for name, _ in rows}))
+    for name, some in rows:
+        before, mark, rest = rest.rpartition(f'"{name}":['.encode()) if name == STREAMED[0] else rest.partition(b"[")
+        yield before + mark
+        yield from join_rows(some)
+    yield rest
+
+
+def join_rows(rows: EncodedRows | Sequence[Struct]) -> Iterator[bytes]:
+    """Rows as JSON, with commas between them."""
+    encoded = rows.list_encoded() if hasattr(rows, "list_encoded") else map(encode_json, rows)
+    for n, row in enumerate(encoded):
+        yield b"," + row if n else row
 
 
 def encode_json(value: object) -> bytes:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 
+from assay.reports.comparison import NO_EXPERIMENT, describe_difference, list_compared
 from assay.reports.format import MARKS, UNKNOWN, format_time, sanitize_text, shorten_paths
 from assay.reports.rework import describe_curve, describe_losses
-from assay.reports.sessions import measure_session_ids
 from assay.reports.summary import (
     describe_ground,
     describe_judge,
@@ -38,7 +38,6 @@ HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 def render_markdown(found: Report, zone: tzinfo) -> bytes:
     """The whole report."""
-    length = measure_session_ids(found.sessions)
     sliced = [
         part
         for by, some in found.slices.items()
@@ -56,11 +55,12 @@ def render_markdown(found: Report, zone: tzinfo) -> bytes:
             "Over time",
             [f"- {escape_markdown(said + how)}" for said, how, _ in describe_windows(found.windows)],
         ),
-        *render_heading("Lost their crush since the last report", write_losses(found, length)),
+        *render_heading("Two sides compared", write_comparison(found)),
+        *render_heading("Lost their crush since the last report", write_losses(found)),
         *render_heading("How long lines stay", write_curve(found)),
         *sliced,
-        *render_heading("What held sessions back", write_obstacles(found, length)),
-        *render_heading("Sessions", write_sessions(found.sessions, zone, length)),
+        *render_heading("What held sessions back", write_obstacles(found)),
+        *render_heading("Sessions", write_sessions(found.sessions, zone)),
         *render_heading("Notes", [f"- {line}" for line in list_notes(found)]),
     ]
     return ("\n\n".join(parts) + "\n").encode("utf-8")
@@ -103,9 +103,19 @@ def write_waterfall(found: Report) -> list[str]:
     )
 
 
-def write_losses(found: Report, length: int) -> list[str]:
+def write_comparison(found: Report) -> list[str]:
+    """Two groups of sessions beside each other, and whether they differ."""
+    if found.comparison is None:
+        return []
+    head = ["", *(escape_markdown(one.name) for one in found.comparison.sides)]
+    body = [[name, *(escape_markdown(cell) for cell in cells)] for name, cells in list_compared(found.comparison)]
+    said = [escape_markdown(line) for line, _ in describe_difference(found.comparison)]
+    return [*render_table(head, body), "", f"{'; '.join(said)}. {NO_EXPERIMENT[:1].upper()}{NO_EXPERIMENT[1:]}."]
+
+
+def write_losses(found: Report) -> list[str]:
     """Sessions whose lines were replaced since."""
-    return [f"- {escape_markdown(name)}: {escape_markdown(what)}" for name, what in describe_losses(found.lost, length)]
+    return [f"- {escape_markdown(name)}: {escape_markdown(what)}" for name, what in describe_losses(found.lost)]
 
 
 def write_curve(found: Report) -> list[str]:
@@ -124,22 +134,22 @@ def write_slices(found: Sequence[Slice], by: str) -> list[str]:
     return [*table, "", f"{describe_tests(found)}."]
 
 
-def write_obstacles(found: Report, length: int) -> list[str]:
+def write_obstacles(found: Report) -> list[str]:
     """Reasons, where they were met, and what helps."""
     lines = []
     for one in found.obstacles:
-        ids = ", ".join(escape_markdown(session[:length]) for session in one.sessions)
+        ids = ", ".join(escape_markdown(session) for session in one.sessions)
         lines.append(f"- {len(one.sessions)} × {escape_markdown(one.reason)} ({ids}). {escape_markdown(one.advice)}")
     return lines
 
 
-def write_sessions(found: Sequence[Session], zone: tzinfo, length: int) -> list[str]:
+def write_sessions(found: Sequence[Session], zone: tzinfo) -> list[str]:
     head = ["began", "session", "project", "intent", "turns", "grade", "crushed", "what it was about", "what helps"]
     named = shorten_paths(map(name_project, found))
     body = [
         [
             escape_markdown(format_time(one.started_at, zone)),
-            escape_markdown(one.id[:length]),
+            escape_markdown(one.id),
             escape_markdown(named[name_project(one)]),
             format_intent(one),
             str(one.facts.get("turns", UNKNOWN)),

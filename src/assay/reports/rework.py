@@ -1,14 +1,13 @@
 """What became of sessions' lines, in words: they were later replaced, which is not to say that they were wrong."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
 from assay.reports.format import format_count, format_line, format_list, format_name, format_percent, format_time
-from assay.scores.prism import Score, find_rework_state, has_crushed
+from assay.scores.prism import Score
 from assay.scores.survival import LostSession, Survival
-from assay.types import Session
 
 ID, SHORT_COMMIT = 12, 10
 MOST_REASONS = 3
@@ -58,11 +57,11 @@ def format_gone(found: dict[str, Any]) -> str:
     return f", {format_percent(100 * found['share'])} % of its lines{counts} gone"
 
 
-def describe_losses(found: Iterable[LostSession], length: int) -> list[tuple[str, str]]:
+def describe_losses(found: Iterable[LostSession]) -> list[tuple[str, str]]:
     """Sessions that lost their crush since the last report: id and title, and what happened."""
     return [
         (
-            f"{format_line(one.id[:length], ID)}  {format_line(one.title, 60) or '(nobody said anything)'}",
+            f"{format_line(one.id, ID)}  {format_line(one.title, 60) or '(nobody said anything)'}",
             f"later replaced{format_author({'by': one.by})}{format_gone({'share': one.share})}",
         )
         for one in found
@@ -84,14 +83,14 @@ def describe_curve(found: Survival | None) -> list[tuple[str, float, str, str]]:
     ]
 
 
-def list_rework_notes(score: Score, sessions: Iterable[Session]) -> list[str]:
+def list_rework_notes(score: Score, unknown: Mapping[str, int]) -> list[str]:
     """For how many crushed sessions nobody knows whether their lines stay, and why."""
     said = []
     crushed = format_count(score.crushed, "crushed session")
     if score.rework_unknown:
-        whys = Counter(
-            explain_unknown(one) for one in sessions if has_crushed(one) and find_rework_state(one) == "unknown"
-        )
+        whys: Counter[str] = Counter()
+        for why, n in unknown.items():
+            whys[format_line(why or NO_REASON, 60)] += n
         ordered = sorted(whys.items(), key=lambda pair: (-pair[1], pair[0]))
         told = (
             f" ({format_list([f'{n} {why}' for why, n in ordered], MOST_REASONS)})" if set(whys) - {NO_REASON} else ""
@@ -100,8 +99,3 @@ def list_rework_notes(score: Score, sessions: Iterable[Session]) -> list[str]:
     if score.rework_open:
         said.append(f"{score.rework_open} of {crushed} may still be replaced: too young to tell")
     return said
-
-
-def explain_unknown(session: Session) -> str:
-    """Why nothing is known of its lines."""
-    return format_line((session.facts.get("rework") or {}).get("detail") or NO_REASON, 60)

@@ -19,7 +19,7 @@ from assay.reports.format import (
     sanitize_text,
 )
 from assay.reports.rework import describe_curve, describe_losses
-from assay.reports.sessions import WIDE, measure_session_ids, render_sessions
+from assay.reports.sessions import WIDE, render_sessions
 from assay.reports.summary import (
     describe_ground,
     describe_judge,
@@ -54,22 +54,21 @@ RAW = "raw: not corrected; intervals of chance alone"
 
 def render_score(found: Report, zone: tzinfo, width: int, ways: Sequence[str] = ()) -> Group:
     """All of it, top to bottom."""
-    if not found.sessions:
+    if not found.waterfall.sessions:
         return Group(*render_headline(found))
     shown = found.sessions[-MOST_ROWS:]
-    length = measure_session_ids(found.sessions)
     parts: list[RenderableType] = [*render_headline(found), Text(""), render_waterfall(found, width)]
     parts += render_section("Beside it", render_measures(found, width))
-    parts += render_section("Lost their crush since the last report", render_losses(found, length))
+    parts += render_section("Lost their crush since the last report", render_losses(found))
     parts += render_section("How long lines stay", render_curve(found, width))
     for by in dict.fromkeys(ways):
         parts += render_section(f"By {by}", render_way(found, by, width))
     if shown:
         parts += [Text(""), Text("Sessions", TITLE), render_sessions(shown, zone, width)]
-    if len(shown) < len(found.sessions):
-        parts.append(Text(f"the last {len(shown)} of {len(found.sessions)}; `assay sessions` lists all", "dim"))
+    if len(shown) < found.waterfall.sessions:
+        parts.append(Text(f"the last {len(shown)} of {found.waterfall.sessions}; `assay sessions` lists all", "dim"))
     parts += render_section(
-        "What held sessions back", [line for one in found.obstacles for line in render_obstacle(one, length)]
+        "What held sessions back", [line for one in found.obstacles for line in render_obstacle(one)]
     )
     parts += render_section("Notes", [Text(line, NOTE) for line in list_notes(found)])
     return Group(*parts)
@@ -137,9 +136,9 @@ def render_measures(found: Report, width: int) -> list[Text]:
     return lines + [Text.assemble(said, (how, style)) for said, how, style in describe_windows(found.windows)]
 
 
-def render_losses(found: Report, length: int) -> list[Text]:
+def render_losses(found: Report) -> list[Text]:
     """Sessions whose lines were replaced since, and by whom."""
-    return [Text.assemble((name, "cyan"), f"  {what}") for name, what in describe_losses(found.lost, length)]
+    return [Text.assemble((name, "cyan"), f"  {what}") for name, what in describe_losses(found.lost)]
 
 
 def render_curve(found: Report, width: int) -> list[RenderableType]:
@@ -208,8 +207,8 @@ def render_slices(found: Sequence[Slice], by: str, width: int) -> list[Renderabl
     return [table, *more] if table.row_count else []
 
 
-def render_obstacle(one: Obstacle, length: int) -> list[RenderableType]:
+def render_obstacle(one: Obstacle) -> list[RenderableType]:
     """A reason for not crushing, where it was met, and what helps."""
-    ids = format_list([sanitize_text(session[:length]) for session in one.sessions], MOST_IDS)
+    ids = format_list([sanitize_text(session) for session in one.sessions], MOST_IDS)
     head = Text.assemble((f"{len(one.sessions)} × ", TITLE), format_line(one.reason, 100), (f"  {ids}", "cyan"))
     return [head, Padding(Text(format_line(one.advice, 400), "green"), (0, 0, 0, 4))]

@@ -332,7 +332,7 @@ def list_facts(found: dict[str, Any], project: str) -> Iterable[tuple[str, str]]
         yield "files", format_list([format_line(path.removeprefix(inside), 80) for path in found["files"]], MOST_FILES)
     yield "checks run", ", ".join(format_runs(name, runs) for name, runs in get("checks", {}).items())
     yield "pull requests", format_list([format_line(url, 100) for url in get("pull_requests", [])], 3)
-    if "tokens" in found:
+    if found.get("tokens"):
         yield "tokens", ", ".join(f"{format_number(n)} {format_name(kind)}" for kind, n in found["tokens"].items())
     if "cost_usd" in found and "unpriced_models" in found:
         yield "cost", format_cost(found)

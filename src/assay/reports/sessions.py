@@ -1,6 +1,6 @@
 """Tables of sessions, and of the ledger that says where they begin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import tzinfo
 
 from rich.table import Table
@@ -72,11 +72,6 @@ def sort_sessions(listed: Sequence[Session], by: str) -> list[Session]:
     known = [(list_amounts(one)[by], one) for one in listed]
     first = sorted((pair for pair in known if pair[0] is not None), key=lambda pair: -(pair[0] or 0))
     return [one for _, one in first] + [one for amount, one in known if amount is None]
-
-
-def measure_session_ids(sessions: Iterable[Session]) -> int:
-    """How much of the ids tells the sessions apart."""
-    return measure_ids([one.id for one in sessions])
 
 
 def render_sessions(listed: Sequence[Session], zone: tzinfo, width: int, sort: str | None = None) -> Table:
@@ -155,7 +150,7 @@ def render_outcome(one: Session, width: int) -> Text:
 
 
 def render_title(one: Session) -> Text:
-    return Text(format_line(one.title, 200) or "(nobody said anything)")
+    return Text(format_line(one.title, 200) or ("(words stayed there)" if one.machine else "(nobody said anything)"))
 
 
 def render_ledger(entries: Sequence[LedgerLine], zone: tzinfo, width: int) -> Table:

@@ -57,7 +57,7 @@ def build_row(one: Session) -> dict[str, Any]:
         "rework": rework.get("state"),
         **{f"rework_{name}": rework.get(name) for name in REWORK},
         "files": len(facts["files"]) if "files" in facts else None,
-        "tokens": sum(facts["tokens"].values()) if "tokens" in facts else None,
+        "tokens": sum(facts["tokens"].values()) if facts.get("tokens") else None,
         **{name: facts.get(name) for name in FACTS},
     }
     return {name: made[name] if name in made else getattr(one, name) for name in list_columns()}

@@ -72,10 +72,15 @@ def build_cells(one: StreamSummary, length: int) -> dict[str, Text]:
         "lines": lines if facts["lines_added"] or facts["lines_removed"] else Text(UNKNOWN, "dim"),
         "tests": render_tests(facts),
         "commits": Text(str(facts["commit_runs"] or UNKNOWN)),
-        "tokens": Text(format_number(sum(facts["tokens"].values()))),
+        "tokens": Text(format_tokens(facts)),
         "USD": Text(UNKNOWN if facts["cost_usd"] is None else f"{facts['cost_usd']:.2f}"),
         "title": title,
     }
+
+
+def format_tokens(facts: dict[str, Any]) -> str:
+    """All tokens of a stream, where its transcript tells of any."""
+    return UNKNOWN if facts["tokens"] is None else format_number(sum(facts["tokens"].values()))
 
 
 def render_tests(facts: dict[str, Any]) -> Text:
@@ -97,7 +102,7 @@ def render_stream_head(one: StreamSummary, facts: dict[str, Any], zone: tzinfo) 
         (sanitize_text(one.id), "bold cyan"),
         f"  {sanitize_text(one.agent)}  {sanitize_text(one.project)}  {sanitize_text(one.branch)}\n",
         f"{format_time(one.began_at, zone)} to {format_time(one.ended_at, zone)} · {' · '.join(counts)} · ",
-        f"{format_number(sum(facts['tokens'].values()))} tokens · {format_cost(facts)}",
+        f"{format_tokens(facts)} tokens · {format_cost(facts)}",
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.reports.format import (
     UNKNOWN,
@@ -17,13 +17,13 @@ from assay.reports.format import (
     shorten_paths,
 )
 from assay.reports.rework import list_rework_notes
-from assay.scores.audit import LEAST, AuditTally, is_answered
+from assay.scores.audit import LEAST, AuditTally
 from assay.scores.breakdown import Slice, Trend, Window, name_intent
-from assay.scores.card import find_figure, load_measurement, measure_own
+from assay.scores.card import find_figure, load_measurement
 from assay.scores.correction import Corrected
 from assay.scores.measures import Measures
 from assay.scores.prediction import Predicted
-from assay.scores.prism import Score, SmallSessions, explain_exclusion, find_letter, has_goal, has_substance
+from assay.scores.prism import Score, SmallSessions, explain_exclusion, find_letter
 from assay.scores.reasons import find_obstacle
 from assay.scores.report import JudgeShare, Report
 from assay.types import Session
@@ -206,12 +206,12 @@ def format_rate(score: Score) -> str:
 
 def explain_no_score(found: Report) -> str:
     """Why there is no score."""
-    if not found.sessions:
+    if not found.waterfall.sessions:
         return "there are no sessions"
     if found.score.is_mixed:
         return f"several judges, which make no common score: {'; '.join(map(format_judge_share, found.by_judge))}"
     reasons = [f"{n} {NOT_COUNTED.get(why, format_line(why, 80))}" for why, n in found.exclusions.items()]
-    return f"of {format_count(len(found.sessions), 'session')} {format_list(reasons, 4)}"
+    return f"of {format_count(found.waterfall.sessions, 'session')} {format_list(reasons, 4)}"
 
 
 def format_judge_share(one: JudgeShare) -> str:
@@ -241,7 +241,7 @@ def describe_quality(found: Report) -> str:
     if found.judge.floors == "published":
         return PUBLISHED
     judge = found.judge.backend
-    own = measure_own([one for one in found.sessions if one.judge == judge and is_answered(one)])
+    own = found.agreement
     if own and own.decided >= LEAST:
         return f"which agrees with you on {own.agreed} of {own.decided} audited sessions (`assay judges`)"
     measured = load_measurement(judge)
@@ -263,7 +263,7 @@ def describe_better(found: Report) -> str | None:
     audit = f"`assay audit {wanted}`, your own word on a random sample"
     if wanted < FEW_TO_AUDIT:
         audit = "your own word, `assay session mark ID landed` or `not`"
-    if not any(one.agent == "claude-code" for one in found.sessions):
+    if not any(one.name == "claude-code" for one in found.slices["agent"]):
         return f"better: {audit}"
     asked = f"`--judge claude-cli`, the service that saw these words already, {format_dollars(count * MODEL_USD)} or so"
     return f"better: {audit}; or {asked}"
@@ -275,7 +275,7 @@ def describe_better(found: Report) -> str | None:
 def list_steps(found: Report) -> list[tuple[str, int, str]]:
     """The waterfall: a step, how many are left after it, and why the others are not."""
     left = found.waterfall
-    lost = count_losses(found.sessions)
+    lost = {step: name_losses(found, step) for step in found.losses}
     return [
         ("sessions", left.sessions, f"in {format_count(left.streams, 'stream')}"),
         ("of substance", left.substance, format_loss(left.sessions - left.substance, lost["substance"], found.small)),
@@ -286,26 +286,22 @@ def list_steps(found: Report) -> list[tuple[str, int, str]]:
     ]
 
 
-def count_losses(sessions: Iterable[Session]) -> dict[str, Counter[str]]:
-    """Why sessions are not left after each step."""
-    lost: dict[str, Counter[str]] = {step: Counter() for step in ("substance", "goal", "judged", "complete", "crushed")}
-    for one in sessions:
-        if not has_substance(one):
-            why = explain_exclusion(one) or "trivial"
-            why = "no_substance" if why == "no_goal" else why
-            lost["substance"][TRIVIAL if why == "trivial" else NOT_COUNTED.get(why, format_line(why, 60))] += 1
-        elif not has_goal(one):
-            why = explain_exclusion(one) or "no_goal"
-            lost["goal"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
-        elif one.judge_status != "ok":
-            why = "no telling" if one.marked else explain_exclusion(one) or "ungraded"
-            lost["judged"][NOT_COUNTED.get(why, format_line(why, 60))] += 1
-        elif (kind := find_obstacle(one)) is not None:
-            lost["crushed" if kind == "reworked" else "complete"][HELD_BACK.get(kind, format_name(kind))] += 1
-    return lost
+def name_losses(found: Report, step: str) -> dict[str, int]:
+    """Why sessions are not left after a step, for people."""
+    said: Counter[str] = Counter()
+    for why, n in found.losses[step].items():
+        said[TRIVIAL if (step, why) == ("substance", "trivial") else name_reason(step, why)] += n
+    return said
 
 
-def format_loss(n: int, reasons: Counter[str], small: SmallSessions | None = None) -> str:
+def name_reason(step: str, why: str) -> str:
+    """Why sessions are not left after a step, in few words."""
+    if step in ("complete", "crushed"):
+        return HELD_BACK.get(why, format_name(why))
+    return NOT_COUNTED.get(why, format_line(why, 60))
+
+
+def format_loss(n: int, reasons: Mapping[str, int], small: SmallSessions | None = None) -> str:
     """How many a step took away, for which reasons, and the score with the small ones."""
     if not n:
         return ""
@@ -449,13 +445,13 @@ def list_notes(found: Report) -> list[str]:
             f"{format_count(ungraded, 'session')} {verb} ungraded and left out: thin evidence is reported, not guessed"
         )
     said += describe_commits(found)
-    return [*describe_fallbacks(found), *said, *list_rework_notes(found.score, found.sessions)]
+    return [*describe_fallbacks(found), *said, *list_rework_notes(found.score, found.rework_unknown)]
 
 
 def describe_commits(found: Report) -> list[str]:
     """That another word on commits would give another number, where many of them ended no session."""
-    n = sum(line.effect == "went_on" for line in found.ledger)
-    if n < LEAST or n < MANY_COMMITS * len(found.sessions):
+    n = found.went_on
+    if n < LEAST or n < MANY_COMMITS * found.waterfall.sessions:
         return []
     ended = f"{format_count(n, 'commit')} ended no session, for the work went on after them"
     return [f"{ended}: `--commit hard` ends one at each, and can move the score"]
@@ -463,11 +459,8 @@ def describe_commits(found: Report) -> list[str]:
 
 def describe_fallbacks(found: Report) -> list[str]:
     """Sessions that another judge judged than the one that was asked for, and why."""
-    judged = [one for one in found.sessions if one.fallback and one.judge_status != "opted_out"]
-    reasons = Counter(
-        (" judged by the offline judge instead" * (one.judge == "offline"), one.fallback) for one in judged
-    )
     return [
-        f"{format_count(n, 'session')}{instead}: {format_line(str(why), 160)}"
-        for (instead, why), n in reasons.most_common()
+        f"{format_count(one.sessions, 'session')}{' judged by the offline judge instead' if one.judge else ''}: "
+        f"{format_line(one.why, 160)}"
+        for one in sorted(found.fallbacks, key=lambda one: (-one.sessions, one.judge, one.why))
     ]
