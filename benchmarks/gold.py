@@ -1,6 +1,8 @@
 """How well `assay score` agrees with labelled streams, beside baselines that read nothing or little.
 
 `python -m benchmarks.gold [GOLD.jsonl] [--corpus DIR] [--score SCORE.json] [--json]`. Asserts nothing.
+`--graded LABELS.jsonl --runs DIR` (or `--graded-score SCORE.json`, of any judge) adds how well it agrees with
+benchmarks: labels that `assay import` kept. Such runs have one goal each, and nobody in them who says how it went.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from rich.console import Console
 from benchmarks.card import print_card
 from benchmarks.findings import Findings, findings
 from benchmarks.fit import read_gaps, read_goals
+from benchmarks.graded import GradedFindings, measure_graded, show_graded
 from benchmarks.labelled import match, transcripts
 from benchmarks.recut import recut
 from benchmarks.tables import tables
@@ -97,25 +100,42 @@ def arguments() -> argparse.Namespace:
         "--as-labelled", action="store_true", help="cut where the labels say: measures the judges alone"
     )
     parser.add_argument("--card", action="store_true", help="print `scores/card.toml`, what `assay judges` tells")
+    parser.add_argument("--graded", type=Path, help="labels of runs, as `assay import` keeps them")
+    parser.add_argument("--runs", type=Path, help="the folder of these runs; it is scored")
+    parser.add_argument("--graded-score", type=Path, help="what `assay score RUNS --json` printed, by any judge")
     parser.add_argument("--json", action="store_true", help="print JSON, and nothing else")
     return parser.parse_args()
 
 
 def main() -> None:
     args = arguments()
-    found = measured(args.gold, args.corpus, args.score, args.as_labelled)
+    graded = grade(args) if args.graded else None
+    has_people = not graded or args.gold.is_file()
+    found = measured(args.gold, args.corpus, args.score, args.as_labelled) if has_people else None
     if args.json:
-        print(json.dumps(msgspec.to_builtins(asdict(found)), indent=2, ensure_ascii=False))
+        people = msgspec.to_builtins(asdict(found)) if found else {}
+        runs = {"graded": msgspec.to_builtins(asdict(graded))} if graded else {}
+        print(json.dumps(people | runs, indent=2, ensure_ascii=False))
         return
-    if args.card:
+    if args.card and found:
         print_card(found)
         return
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, LEAST_WIDTH)
-    console.print(f"{args.gold.name}, judged by {found.judge.get('backend', 'nobody named')}", markup=False)
-    for one in tables(found):
+    if found:
+        console.print(f"{args.gold.name}, judged by {found.judge.get('backend', 'nobody named')}", markup=False)
+        for one in tables(found):
+            console.print(one)
+    for one in show_graded(graded) if graded else ():
         console.print(one)
+
+
+def grade(args: argparse.Namespace) -> GradedFindings:
+    """How well a judge agrees with the benchmarks that graded these runs."""
+    if not args.runs and not args.graded_score:
+        leave("--graded needs the runs: --runs DIR, or --graded-score with what `assay score DIR --json` printed")
+    return measure_graded(labels(args.graded), report(args.graded_score, args.runs or Path()))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Every document that a command prints with `--json`, found in the code, and its JSON Schema."""
 
 import importlib
+import inspect
 import json
 import pkgutil
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -34,10 +36,13 @@ def render_schemas() -> dict[str, str]:
 
 
 def render_schema(document: type[Document]) -> str:
-    schema = {
+    schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **msgspec.json.schema(document, schema_hook=describe_any),
     }
+    for part in schema["$defs"].values():
+        if "description" in part:
+            part["description"] = inspect.cleandoc(part["description"])  # as Python 3.13 keeps a docstring
     return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-from assay.scores.report import JudgeInfo, Report, Skips, build_report
+from msgspec.structs import replace
+
+from assay.pipeline.score import ScoreResult
+from assay.scores.report import JudgeInfo, Report, Skips, build_report, gather_sessions
 from assay.types import LedgerLine, Session
 from tests.make_sessions import failing, missed, session_of
 
@@ -14,9 +17,18 @@ JUDGE = JudgeInfo(backend="offline", versions={"outcome": "1"})
 def report_of(sessions: Sequence[Session], *, ledger: Sequence[LedgerLine] = (), **more: Any) -> Report:
     """The report on some sessions."""
     skipped = Skips(files=0, lines=0, reasons={})
-    return build_report(
-        sessions, ledger, **{"streams": len(sessions), "judge": JUDGE, "skipped": skipped, "zone": UTC} | more
-    )
+    told = gather_sessions(sessions, ledger, UTC)
+    return build_report(told, **{"streams": len(sessions), "judge": JUDGE, "skipped": skipped} | more)
+
+
+def hold_report(report: Report) -> Report:
+    """A report whose rows are at hand: whatever is told after it, it says the same, and can be compared."""
+    return replace(report, sessions=list(report.sessions), ledger=list(report.ledger))
+
+
+def hold_result(found: ScoreResult) -> ScoreResult:
+    """What scoring gave, with its report at hand."""
+    return replace(found, report=hold_report(found.report))
 
 
 def some_sessions() -> list[Session]:

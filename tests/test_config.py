@@ -104,6 +104,7 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_JUDGE", "claude-cli", "judge", "claude-cli"),
         ("ASSAY_FALLBACK", "offline", "fallback", "offline"),
         ("ASSAY_AS_OF", "2026-11-01", "as_of", "2026-11-01"),
+        ("ASSAY_COACH", "true", "coach", True),
         ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
         ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),
         ("ASSAY_BOUNDARIES_MERGE_OVERLAP", "1", "boundaries.merge_overlap", 1.0),
@@ -132,6 +133,11 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_EVAL_MIN_COMPOSITE_GAIN", "0.2", "eval.min_composite_gain", 0.2),
         ("ASSAY_EVAL_REGRESSION_COMPOSITE_DROP", "0.1", "eval.regression_composite_drop", 0.1),
         ("ASSAY_EVAL_OBJECTIVE_DROP_IS_REGRESSION", "false", "eval.objective_drop_is_regression", False),
+        ("ASSAY_SHIP_TO", "https://assay.example", "ship.to", "https://assay.example"),
+        ("ASSAY_SHIP_PERSON", "ada", "ship.person", "ada"),
+        ("ASSAY_SHIP_MACHINE", "loom-1", "ship.machine", "loom-1"),
+        ("ASSAY_SHIP_WORDS", "true", "ship.words", True),
+        ("ASSAY_SHIP_KEY_FILE", "~/key", "ship.key_file", "~/key"),
     ],
 )
 def test_every_key_has_a_variable_and_a_flag(
@@ -274,7 +280,7 @@ def test_what_one_file_forbids_a_tenant_the_other_cannot_allow(project: Path, ho
     ["tenants = 3", "[tenants]\nmill = 1", "[tenants.mill]\nopt-out = true", "[tenants.mill]\nretention_days = 0"],
 )
 def test_a_tenant_that_is_none_is_told_what_one_has(project: Path, text: str) -> None:
-    assert complaint(project, text).endswith("opt_out, retention_days, judges, models")
+    assert complaint(project, text).endswith("opt_out, retention_days, judges, models, words, people")
 
 
 # --- where the store is -----------------------------------------------------------------------------

@@ -381,7 +381,7 @@ def test_no_model_is_sent_a_word_of_somebody_who_opted_out(silent: Place):
 
 def test_a_bug_of_ours_quotes_nobody_who_opted_out(silent: Place):
     env = {"HOME": str(silent.top / "home"), "ASSAY_STORE": str(silent.top / "s.db")}
-    text = crash("score", "build_report", f"{WORD} of acme", ["score", str(silent.top / "in")], env, silent.top)
+    text = crash("score", "sign_listing", f"{WORD} of acme", ["score", str(silent.top / "in")], env, silent.top)
     assert "score.py" in text
     assert "KeyError" in text
     assert not said_of(text)

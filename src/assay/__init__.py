@@ -7,9 +7,12 @@
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
+"""As in `typing`, which takes longer to import than a status line may."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from assay.evals.deciding.compare import compare
     from assay.evals.deciding.composite import composite
     from assay.evals.deciding.gate import should_promote
@@ -33,7 +36,7 @@ PLACES = {
 """Where the names of this package live; they are imported when somebody asks for them."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in PLACES:
         return getattr(importlib.import_module(PLACES[name]), name)
     raise AttributeError(f"module 'assay' has no attribute {name!r}")

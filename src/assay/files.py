@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +29,12 @@ def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def find_state_folder(env: Mapping[str, str]) -> Path:
+    """Where what happens on this machine is kept between two commands; the plugin's hooks look for it by themselves."""
+    home = env.get("XDG_STATE_HOME") or f"{env.get('HOME') or Path.home()}/.local/state"
+    return Path(home) / "assay"
 
 
 def name_finished(beside: Path, path: Path) -> None:

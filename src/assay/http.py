@@ -135,12 +135,12 @@ class Pace:
 
 
 class Http:
-    """Requests to one service, repeated while that can help."""
+    """Requests to one service, repeated while that can help; with a name and a secret, or with a token or none."""
 
     def __init__(
         self,
         base: str,
-        keys: tuple[str, str],
+        keys: tuple[str, str] | str,
         *,
         policy: RetryPolicy | None = None,
         clock: Clock | None = None,
@@ -153,7 +153,7 @@ class Http:
         self.policy = policy or RetryPolicy()
         self.clock = clock or Clock()
         self.paces = {bucket: Pace(most, self.clock) for bucket, most in (per_minute or {}).items()}
-        self.secret = keys[1]
+        self.secret = keys if isinstance(keys, str) else keys[1]
         self.clean = clean
         """What the service says goes through it before anybody is told."""
         self.headers: dict[str, str] = {}
@@ -163,7 +163,12 @@ class Http:
         self.trouble = ""
         self.rests_until = 0.0
         self.client = httpx.Client(
-            base_url=self.base, auth=keys, timeout=self.policy.timeout_s, transport=transport, follow_redirects=False
+            base_url=self.base,
+            auth=None if isinstance(keys, str) else keys,
+            headers={"Authorization": f"Bearer {keys}"} if keys and isinstance(keys, str) else {},
+            timeout=self.policy.timeout_s,
+            transport=transport,
+            follow_redirects=False,
         )
 
     def close(self) -> None:
@@ -218,7 +223,8 @@ class Http:
 
     def try_often(self, asked: HttpRequest, where: str) -> HttpAnswer:
         """Sends one request until there is an answer; while the service seems to be away, once."""
-        content = None if asked.body is None else msgspec.json.encode(asked.body)
+        body = asked.body
+        content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {} if asked.body is None else {"Content-Type": "application/json", **self.headers}
         timeout_s = min(self.policy.timeout_s, SHORT_S) if self.given_up else self.policy.timeout_s
         began = self.clock.now()
@@ -274,7 +280,9 @@ class Http:
             message = msgspec.json.decode(response.content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             message = None
-        if isinstance(message, dict) and isinstance(message.get("message"), str):
+        if isinstance(message, dict) and message.get("kind") == "error":
+            said = str(message.get("error"))
+        elif isinstance(message, dict) and isinstance(message.get("message"), str):
             detail = message.get("error")
             said = message["message"] + (f" {msgspec.json.encode(detail).decode()}" if detail else "")
         return " ".join(self.redact_keys(said[:MOST_READ]).split())[:MOST_SAID]

@@ -70,7 +70,8 @@ def test_help_of_a_command_names_every_option(name: tuple[str, ...]):
     ran = run(*name, "--help")
     assert (ran.code, ran.err) == (0, "")
     one = COMMANDS[name[0]] if len(name) == 1 else COMMANDS[name[0]].commands[name[1]]
-    options = [opt for param in one.params for opt in param.opts if opt.startswith("--")]
+    shown = [param for param in one.params if not getattr(param, "hidden", False)]
+    options = [opt for param in shown for opt in param.opts if opt.startswith("--")]
     assert options or name == ("profiles", "check")
     assert not [option for option in options if option not in ran.out]
 

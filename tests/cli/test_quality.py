@@ -19,7 +19,7 @@ from tests.pipeline.test_quality import answering
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "src/assay/examples"
-SKILL = ROOT / "src/assay/skills/score-session/SKILL.md"
+SKILL = ROOT / "src/assay/plugin/skills/score-session/SKILL.md"
 OWN = """
 about = "One thing"
 [[dimensions]]

@@ -48,9 +48,9 @@ def test_the_report_is_headline_waterfall_measures_sessions_and_notes(folder: Pa
 def test_the_json_has_all_that_machines_read(folder: Path):
     found = score(folder, "--json").json
     assert list(found) == [
-        "kind", "schema_version", "score", "waterfall", "judge", "by_judge", "skipped", "exclusions", "small", "grade",
-        "no_grade", "audit", "measures", "slices", "trends", "windows", "obstacles", "survival", "lost", "sessions",
-        "ledger", "what_if",
+        "kind", "schema_version", "score", "waterfall", "losses", "judge", "by_judge", "skipped", "exclusions", "small",
+        "grade", "no_grade", "audit", "agreement", "measures", "slices", "trends", "windows", "obstacles", "fallbacks",
+        "rework_unknown", "went_on", "survival", "lost", "sessions", "ledger", "what_if", "comparison",
     ]  # fmt: skip
     assert found["waterfall"]["streams"] == 5
     assert {entry["session"] for entry in found["ledger"]} >= {one["id"] for one in found["sessions"]}

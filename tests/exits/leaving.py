@@ -24,11 +24,15 @@ PULL = "--since 2026-01-01 --into {top}/in/pulled"
 
 EXITS: dict[str, list[str]] = {
     "score": ["", "--json", *(f"--by {way}" for way in WAYS), *(f"-o {{top}}/out{ending}" for ending in FORMATS)],
+    "report": [
+        "", "--json", "--digest", "--compare 30d 60d..30d", *(f"-o {{top}}/out-report{ending}" for ending in FORMATS),
+    ],
     "sessions": ["", "--json", "--ledger", "--all --search e"],
     "compare": ["--before-after 2026-01-01 {top}/in", "agent:claude {secret} {top}/in --json"],
     "advise": ["", "--json"],
     "usage": ["", "--json", "--by project"],
     "streams": ["", "--json"],
+    "import": ["{top}/in --labels {top}/out-labels.jsonl", "{top}/in --labels {top}/out-labels.jsonl --json"],
     "doctor": ["", "--json"],
     "show": [
         "{session}", "{session} --full", "{session} --json", "{stream} --json", "{stream}", "{stream} --stream --full",
@@ -40,6 +44,20 @@ EXITS: dict[str, list[str]] = {
     "session marks": ["", "--json"],
     "judges": ["", "--json"],
     "skill": ["--into {top}/claude", "--into {top}/claude --json", "--into {top}/claude --force"],
+    "plugin install": [
+        "--scope project", "--scope project --yes --json --statusline", "--scope local --hooks --yes",
+        "--scope local --server nobody --words",
+    ],
+    "plugin status": ["", "--json"],
+    "plugin doctor": ["", "--json"],
+    "plugin deliver": ["", "--json"],
+    "plugin uninstall": ["--scope local", "--scope local --yes --json", "--yes"],
+    "codex install": ["", "--yes --json --words", "--server nobody"],
+    "codex status": ["", "--json"],
+    "codex uninstall": ["--yes --json", ""],
+    "mcp": ["", "--store nobody://x"],
+    "statusline": ["", "--look"],
+    "watch": ["--once", "--json"],
     "completion": ["bash", "zsh", "fish --install"],
     "init": ["--defaults --json"],
     "store info": ["", "--json"],
@@ -48,6 +66,17 @@ EXITS: dict[str, list[str]] = {
     "store backup": ["{top}/nowhere/b.db", "nobody://x --json"],
     "store restore": ["{top}/nowhere", "{top}/nowhere --json"],
     "store prune": ["", "--json"],
+    "open": ["{top}/nowhere", "{top}/nowhere --no-browser"],
+    "serve": ["--check --port 0", "--check --port 0 --json --require-key --no-worker"],
+    "ship": [
+        "--dry-run", "--dry-run --json", "--dry-run --words", "--dry-run --json --words --no-words",
+        "--dry-run --json --words --person {secret}", "--to http://127.0.0.1:9 --machine loom",
+    ],
+    "work": ["--once --with-parent", "--once --tenant nobody"],
+    "keys add": ["loom", "loom --json --scope read"],
+    "keys list": ["", "--json"],
+    "keys revoke": ["nobody", "nobody --json"],
+    "keys log": ["", "--json"],
     "audit": ["5", "--status", "--status --json", "--list", "--list --json", "--export {top}/out-verdicts.jsonl",
               "--import {top}/out-verdicts.jsonl"],
     "session split": ["{session} 2", "{session} 99"],
@@ -127,6 +156,7 @@ class Place:
     def run(self, *args: object) -> Ran:
         env = {"HOME": str(self.top / "home"), "ASSAY_STORE": str(self.top / "s.db"), **self.env}
         env |= self.server.env if self.server else {}
+        env |= {"ASSAY_PATHS": str(self.top / "in")} if args[0] == "ship" else {}  # it takes all or nothing
         return run(*args, env=env, cwd=self.top)
 
     def found(self, *args: str) -> list[dict[str, Any]]:

@@ -70,8 +70,8 @@ def lists_streams(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("list_streams", "load_stream", "list_skips")
-        and dotted(node.func.value).split(".")[-1] in ("transcripts", "self")
+        and node.func.attr in ("list_streams", "load_stream", "list_skips", "list_recent")
+        and dotted(node.func.value).split(".")[-1] in ("transcripts", "work", "self")
     )
 
 
@@ -109,9 +109,14 @@ RULES: dict[str, Rule] = {
         lists_streams,
         {
             "pipeline/doctor.py": "counts streams; skips go through privacy.redact_skips",
+            "pipeline/live.py": "names and numbers of streams; names are redacted",
+            "pipeline/places.py": "through privacy.redact_summary",
+            "pipeline/telling.py": "a method of its own that is called so: places of streams, none of their words",
             "pipeline/scan.py": "establishes facts of streams; counts kinds of skips, without their particulars",
+            "pipeline/sources_compared.py": "names and numbers of streams; ids through redact_comparison",
             "pipeline/usage.py": "names folders, redacted, and counts",
             "pipeline/store_care.py": "takes names of streams alone, to forget their words",
+            "pipeline/graded_runs.py": "names, agents and files of streams; `assay import` redacts them",
             "pipeline/langfuse_upload.py": "names and agents of streams; their words through privacy.redact_stream",
             "cli/streams.py": "through privacy.redact_summary and privacy.redact_skips",
             "cli/show.py": "through privacy.redact_summary and privacy.redact_stream",
@@ -131,6 +136,7 @@ RULES: dict[str, Rule] = {
     "the network is used": Rule(
         imports(*NETWORK), {"llm": "models", "http.py": "services", "langfuse": "scores that are clean, through http",
         "testing": "servers on the loopback, for tests",
+        "server/connections.py": "listens; what is answered are documents, made where commands make theirs",
         "evals/sandbox/proxy_inside.py": "an agent's own way to its service",
         "evals/sandbox/proxy.py": "the sandbox's side of it"}
     ),
@@ -140,7 +146,10 @@ RULES: dict[str, Rule] = {
          "sessions/redaction/finder.py": "engines"},
     ),
     "programs are started": Rule(
-        starts, {"git/runner.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh"}
+        starts, {"git/runner.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh",
+        "agents/checkup.py": "our own hook, and claude for its version",
+        "cli/door.py": "the status line that was there before ours, and our next look",
+        "server/workers.py": "assay work, beside a server"}
     ),
     "something is printed or logged": Rule(
         says,
@@ -157,6 +166,9 @@ RULES: dict[str, Rule] = {
             "cli/eval_run.py": "a .gitignore beside the runs",
             "evals": "runs and tasks, for their owner; what is told of them is redacted in evals/running/evaluation",
             "cli/program.py": "the null device",
+            "cli/door.py": "an empty file that says when a look was begun",
+            "cli/asked_before.py": "a pointer, opened to be read",
+            "listing.py": "folders, opened to be listed",
             "stores": "the store, for its owner alone",
             "git/repo.py": "ids of commits, in a file without a name",
         },

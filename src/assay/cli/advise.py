@@ -5,6 +5,7 @@ from contextlib import closing
 
 from msgspec import Struct
 
+from assay.cli.answer import answer_request
 from assay.cli.options import (
     AsJson,
     AsOf,
@@ -23,7 +24,6 @@ from assay.cli.options import (
 )
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.progress import ProgressBar
-from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.pipeline.habits import judge_habits
@@ -60,9 +60,9 @@ class AdviseRequest(Struct, frozen=True, kw_only=True):
 def command(request: AdviseRequest) -> None:
     """Tell which of your habits go with not landing, how sure that is, and what to tell the agent."""
     config = load_last_config(**read_overrides(request))
-    answer = answer_request(request, config)
+    with answer_request(request, config) as answer:
+        sessions = list(answer.report.sessions)
     profile = profiles.load_profile(PROFILE)
-    sessions = answer.report.sessions
     with (
         closing(open_store(pick_store_url(config.store, os.environ))) as store,
         ProgressBar("looking at habits", "items") as bar,

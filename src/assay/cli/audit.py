@@ -14,10 +14,10 @@ import typer
 from msgspec import Struct
 from rich.rule import Rule
 
+from assay.cli.answer import build_selection, explain_empty_selection, score_transcripts
 from assay.cli.options import AsJson, Jobs, Project, Since, StorePath, Until, options, read_overrides
 from assay.cli.output import check_target, let_pipe_close, print_json, print_note, write_target
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection, explain_empty_selection, score_transcripts
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.config import Config, pick_zone

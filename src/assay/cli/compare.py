@@ -1,13 +1,14 @@
 """`assay compare`: two groups of sessions beside each other, and whether they differ beyond chance."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from msgspec import Struct
 
+from assay.cli.answer import answer_request
 from assay.cli.options import (
     AsJson,
     AsOf,
@@ -24,14 +25,13 @@ from assay.cli.options import (
     read_overrides,
 )
 from assay.cli.output import let_pipe_close, print_json
-from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
-from assay.pipeline.sides import Side, parse_side, split_at
+from assay.pipeline.sides import Side, compare_named, parse_side, split_at
 from assay.reports.comparison import render_comparison
-from assay.scores.comparison import ScoreComparison, compare_groups
+from assay.scores.comparison import ScoreComparison
 from assay.types import Session
 
 EXAMPLE = (
@@ -90,11 +90,12 @@ def command(request: CompareRequest) -> None:
             "give two sides, such as `last-week this-week` or `model:opus model:sonnet`, or --before-after DAY"
         )
     config = load_last_config(**read_overrides(request))
-    answer = answer_request(request, config)
-    if not answer.report.sessions:
+    with answer_request(request, config) as answer:
+        sessions = list(answer.report.sessions)
+    if not sessions:
         raise BadInput(answer.note or "there are no sessions to compare")
     now = pick_report_time(config).astimezone(answer.zone)
-    found = compare_request(request, answer.report.sessions, now)
+    found = compare_request(request, sessions, now)
     if request.as_json:
         print_json(found)
     else:
@@ -105,15 +106,7 @@ def command(request: CompareRequest) -> None:
 
 def compare_request(request: CompareRequest, sessions: Sequence[Session], now: datetime) -> ScoreComparison:
     """The two sides of a request beside each other."""
-    first, second = name_sides(request, sessions, now)
-    groups = [(side.name, [one for one in sessions if side.takes(one)]) for side in (first, second)]
-    for name, some in groups:
-        if sessions and not some:
-            raise BadInput(f"{name!r}: no session began then; `assay sessions` lists those there are")
-    found = compare_groups(groups[0], groups[1], now.tzinfo or UTC)
-    if sessions and found.on_both and not any(one.sessions for one in found.sides):
-        raise BadInput(f"{groups[0][0]!r} and {groups[1][0]!r} are the same sessions; give two that differ")
-    return found
+    return compare_named(*name_sides(request, sessions, now), sessions, now)
 
 
 def name_sides(request: CompareRequest, sessions: Sequence[Session], now: datetime) -> tuple[Side, Side]:

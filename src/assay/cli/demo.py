@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from assay.cli.answer import answer_request
 from assay.cli.options import AsJson
-from assay.cli.report import answer_request
 from assay.cli.score import ScoreRequest, print_report
 from assay.cli.show import InFull, Showing, print_by_id
 from assay.cli.terminal import Console
@@ -27,10 +27,10 @@ def command(id: Id = None, full: InFull = False, as_json: AsJson = False) -> Non
     """Score bundled example transcripts, offline; nothing of yours is read, nothing is kept."""
     with as_file(files("assay").joinpath("examples")) as examples, tempfile.TemporaryDirectory() as folder:
         config = Config(store=str(Path(folder) / "demo.db"))
-        answer = answer_request(ScoreRequest(paths=[examples], jobs=1), config)
-        if id is None:
-            print_report(answer, as_json=as_json)
-        else:
+        with answer_request(ScoreRequest(paths=[examples], jobs=1), config) as answer:
+            if id is None:
+                print_report(answer, as_json=as_json)
+        if id is not None:
             with (
                 closing(open_store(pick_store_url(config.store, {}))) as store,
                 open_run(store, config) as run,

@@ -7,6 +7,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
+from assay.cli.answer import build_selection
 from assay.cli.options import (
     AsJson,
     Jobs,
@@ -24,7 +25,6 @@ from assay.cli.options import (
 )
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_config
 from assay.cli.terminal import Console
 from assay.llm.egress import Egress

@@ -3,8 +3,9 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from msgspec import Struct
@@ -25,7 +26,7 @@ from assay.cli.options import AsJson, options
 from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
 from assay.cli.settings import load_settings
 from assay.cli.terminal import Console
-from assay.errors import InvalidRun
+from assay.errors import BadInput, InvalidRun
 from assay.evals.deciding import planner
 from assay.evals.deciding.compare import build_thresholds
 from assay.evals.promoting.verify import verify_run
@@ -43,13 +44,25 @@ from assay.evals.tasks.config import load_config
 from assay.evals.tasks.task import load_suite
 from assay.reports import evaluation as reports
 from assay.reports.evaluation_files import encode_evaluation, render_junit, render_markdown
-from assay.reports.evaluation_page import render_page
 from assay.reports.json import encode_json
 from assay.types import Document
 from assay.types.evals import Checkup, Checkups, Comparison, Evaluation
 
 EXAMPLE = "Example: `assay eval run --tasks tasks --baseline main --candidate . --repeats 5`"
 BAD, UNDECIDED = 2, 3
+
+
+def render_page(evaluation: Evaluation, beside: Path) -> bytes:
+    """An evaluation as one page that needs nothing else; what draws it is not on every machine."""
+    try:
+        page = import_module("assay.web.pages.evaluation")
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("assay"):
+            raise
+        raise BadInput("a page needs htpy: pip install 'assay[web]'") from None
+    return cast(bytes, page.render_evaluation_file(evaluation, beside))
+
+
 FORMATS: dict[str, Callable[[Evaluation, Path], bytes]] = {
     ".json": lambda evaluation, _: encode_evaluation(evaluation),
     ".md": lambda evaluation, _: render_markdown(evaluation),

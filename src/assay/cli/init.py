@@ -159,7 +159,7 @@ def read_never(given: Sequence[str], flag: str = "") -> tuple[list[str], list[st
 def ask_folders() -> str:
     """The first question, with what there is."""
     there = [
-        f"{agent} has {format_count(len(find_files([root]).files), 'file')} in {root}"
+        f"{agent} has {format_count(find_files([root]).count_files(), 'file')} in {root}"
         for agent, roots in find_usual_roots(os.environ, Path.home()).items()
         for root in roots
         if root.is_dir()

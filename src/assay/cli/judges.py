@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from assay.cli.answer import build_selection
 from assay.cli.options import AsJson, Jobs, Paths, Project, Since, StorePath, Until, options, read_overrides
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar, open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.pipeline.judgement import find_judge

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import langfuse
+from assay.cli.answer import build_selection
 from assay.cli.consent import Consent, describe_estimate, open_allowed_models, read_consent
 from assay.cli.langfuse_options import (
     DryRun,
@@ -60,7 +61,6 @@ from assay.cli.options import (
     read_overrides,
 )
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_config, load_last_config, load_settings
 from assay.config import Config
 from assay.errors import BadInput

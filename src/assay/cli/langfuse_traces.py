@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from assay.cli.answer import build_selection
 from assay.cli.consent import YES, ask_person
 from assay.cli.langfuse_options import DryRun, Recheck, Sessions, Wait, find_pull_folder, open_client
 from assay.cli.langfuse_report import INCOMPLETE, NAME, print_answer, redact_answer
 from assay.cli.options import AsJson, Jobs, Paths, Project, StorePath, Until, read_overrides
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_settings
 from assay.errors import BadInput
 from assay.langfuse import (

@@ -71,7 +71,7 @@ Paths = Annotated[
     list[Path] | None,
     typer.Argument(
         readable=False,
-        help="Transcripts or folders of them; without any, the places where Claude Code and Codex keep theirs.",
+        help="Transcripts or folders of them; without any, the places where agents keep theirs.",
     ),
 ]
 StorePath = Annotated[

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, cast
@@ -14,7 +14,7 @@ import typer
 from assay.errors import BadInput
 from assay.files import write_atomically
 from assay.reports.format import sanitize_text
-from assay.reports.json import encode_json
+from assay.reports.json import encode_document
 from assay.reports.spreadsheet import render_csv
 from assay.scores.report import Report
 from assay.types import Document
@@ -22,7 +22,11 @@ from assay.types import Document
 Output = Annotated[
     list[Path] | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Keep it in a file too: .json, .csv or .md; any number.", readable=False
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Keep it in a file too: .html, .md, .csv or .json; any number.",
+        readable=False,
     ),
 ]
 
@@ -32,10 +36,22 @@ def render_markdown(report: Report, zone: tzinfo) -> bytes:
     return cast(bytes, import_module("assay.reports.markdown").render_markdown(report, zone))
 
 
+def render_page(report: Report, zone: tzinfo) -> bytes:
+    """A report as one page that needs nothing else; what draws it is not on every machine."""
+    try:
+        page = import_module("assay.web.report")
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("assay"):
+            raise
+        raise BadInput("a page needs htpy: pip install 'assay[web]'") from None
+    return cast(bytes, page.render_report(report, zone, datetime.now(zone).date().isoformat()))
+
+
 FORMATS: dict[str, Callable[[Report, tzinfo], bytes]] = {
-    ".json": lambda report, _: encode_json(report) + b"\n",
+    ".json": lambda report, _: b"".join(encode_document(report)) + b"\n",
     ".csv": lambda report, _: render_csv(report),
     ".md": render_markdown,
+    ".html": render_page,
 }
 
 
@@ -92,7 +108,9 @@ def print_note(note: str) -> None:
 def print_json(document: Document) -> None:
     """Print a document for machines: every `--json` is an object with `kind` and `schema_version`."""
     let_pipe_close()
-    sys.stdout.buffer.write(encode_json(document) + b"\n")
+    for part in encode_document(document):
+        sys.stdout.buffer.write(part)
+    sys.stdout.buffer.write(b"\n")
 
 
 def let_pipe_close() -> None:

@@ -23,6 +23,8 @@ PANELS = {
         "score": "Score your sessions: how many landed, why the others did not, and what to do about it.",
         "sessions": "List sessions: when, where, what for, and whether they crushed.",
         "show": "Show a session on one screen: how it ended and why, evidence, facts and prompts; or a stream.",
+        "open": "Look at your sessions in a browser: what is new is read, pages are served on this machine alone.",
+        "report": "Write a report to look at or hand on: a page, Markdown, JSON, CSV, or a digest for a mail.",
         "quality": "Show how well sessions were run: every dimension of a profile with score, reason and evidence.",
         "streams": "List conversations with what can be established about them without asking any model.",
     },
@@ -40,7 +42,25 @@ PANELS = {
         "Tasks run with two configurations become a verdict. "
         "Exit codes: 0 promotable, 1 regressed or mixed, 2 bad input, 3 inconclusive or neutral, 4 invalid, 5 budget.",
     },
+    "In the agent": {
+        "plugin": "Put the Claude Code plugin in, take it out again, and see whether it works: it notes where sessions "
+        "begin and end, and brings /assay:score, /assay:why, /assay:report and /assay:audit.",
+        "codex": "Have Codex tell of its turns, and send telemetry to a server; or take that out again. Its rollouts "
+        "are read without any of this.",
+        "mcp": "Let an agent ask about your sessions (Model Context Protocol, on stdin and stdout); nothing changes.",
+        "statusline": "Print one line for Claude Code's status line: the week's score, this session's state, "
+        "tokens and cost.",
+        "watch": "Show what agents are at now: every conversation of the day, how it stands, and how it is likely "
+        "to end.",
+    },
+    "For a team": {
+        "serve": "Receive telemetry and answer questions over HTTP; on this machine alone no key is needed.",
+        "ship": "Send what this machine has read to a server, each session once; words only if both ends allow.",
+        "work": "Read, judge and tell what came in to a server; as many workers as you like share one PostgreSQL.",
+        "keys": "Make, list and revoke the keys of a server; see who did what there.",
+    },
     "Other places": {
+        "import": "Read graded runs of benchmarks, and keep their verdicts as labels that count as nobody's word.",
         "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
         "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",
     },
@@ -96,7 +116,7 @@ def load_command(name: str) -> Any:
 app = typer.Typer(
     name="assay",
     cls=Commands,
-    help="Do your coding agents' sessions land? Reads Claude Code and Codex transcripts, on this machine, "
+    help="Do your coding agents' sessions land? Reads transcripts of Claude Code, Codex and others, on this machine, "
     "unless you choose a judge that asks a model: `assay egress` shows what that would be sent.",
     epilog="Start with `assay demo`, then `assay score`. Every command takes -h.",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -139,11 +159,16 @@ def run() -> None:
         print(f"assay: {RunStopped()}", file=sys.stderr)
         sys.exit(RunStopped.exit_code)
     except OSError as error:
-        if error.errno not in UNWRITABLE:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        report_error(f"can't write the output: {error.strerror}")
-        sys.exit(2)
+        leave_unwritten(error)
+
+
+def leave_unwritten(error: OSError) -> None:
+    """Say that the output can't be written, and leave; what else it may be is a bug of ours."""
+    if error.errno not in UNWRITABLE:
+        raise error
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    report_error(f"can't write the output: {error.strerror}")
+    sys.exit(2)
 
 
 def report_error(message: str) -> None:

@@ -11,6 +11,7 @@ import typer
 from msgspec import Struct
 from rich.console import Group
 
+from assay.cli.answer import build_selection
 from assay.cli.consent import check_complete, open_allowed_models, read_consent
 from assay.cli.egress import print_egress
 from assay.cli.options import (
@@ -37,7 +38,6 @@ from assay.cli.options import (
 )
 from assay.cli.output import check_targets, let_pipe_close, print_json, print_written, write_target
 from assay.cli.progress import open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_config, load_last_config
 from assay.cli.terminal import Console
 from assay.config import Config, pick_zone

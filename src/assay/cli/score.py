@@ -1,13 +1,16 @@
 """`assay score`: do the sessions land? One number with its interval, and why."""
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Annotated
 
 import typer
 from msgspec import Struct
 
+from assay.cli.answer import ReportAnswer, answer_request
 from assay.cli.consent import check_complete, read_consent
+from assay.cli.keeping import describe_terms, keep_printed
 from assay.cli.options import (
     Again,
     AsJson,
@@ -34,7 +37,6 @@ from assay.cli.options import (
     read_overrides,
 )
 from assay.cli.output import Output, check_targets, let_pipe_close, print_json, print_note, print_written, write_report
-from assay.cli.report import ReportAnswer, answer_request
 from assay.cli.settings import load_config
 from assay.scores.breakdown import WAYS
 
@@ -80,11 +82,13 @@ def command(request: ScoreRequest) -> None:
         check_word(by, WAYS, "--by")
     targets = check_targets(request.output)
     config = load_config(**read_overrides(request))
-    answer = answer_request(request, config, read_consent(request), remembers=True)
-    for target in targets:
-        write_report(answer.report, answer.zone, target)
-        print_written(target)
-    print_report(answer, request.by or (), as_json=request.as_json)
+    with answer_request(request, config, read_consent(request), remembers=True) as answer:
+        for target in targets:
+            write_report(answer.report, answer.zone, target)
+            print_written(target)
+        load = partial(load_config, **read_overrides(request))
+        with keep_printed(None if targets else describe_terms(answer, config, load)):
+            print_report(answer, request.by or (), as_json=request.as_json)
     if answer.report.judge.spending:
         check_complete(answer.report.judge.fallback, config)
 

@@ -4,12 +4,15 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import tzinfo
+from functools import partial
 from typing import Annotated, get_args
 
 import typer
 from msgspec import Struct
 from rich.text import Text
 
+from assay.cli.answer import ReportAnswer, answer_request
+from assay.cli.keeping import describe_terms, keep_printed
 from assay.cli.options import (
     AsJson,
     AsOf,
@@ -31,7 +34,6 @@ from assay.cli.options import (
     read_overrides,
 )
 from assay.cli.output import let_pipe_close, print_json, print_note
-from assay.cli.report import answer_request
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.config import Config
@@ -42,7 +44,7 @@ from assay.reports.format import format_count
 from assay.reports.json import SessionsView
 from assay.reports.sessions import BEGAN, SORTS, TIMES, render_ledger, render_sessions, sort_sessions
 from assay.scores.breakdown import name_intent
-from assay.scores.prism import has_substance
+from assay.scores.prism import Score, has_substance, score_sessions
 from assay.stores import open_store, pick_store_url
 from assay.types import Aim, Intent, LedgerLine, Session
 
@@ -83,6 +85,9 @@ Limit = Annotated[
         help="Only the newest N, or the first by --sort; 0 is all.",
     ),
 ]
+PORTION = 200
+IN_A_PIPE = 100
+"""Sessions that are listed where nobody says how many; --limit 0 lists them all."""
 AROUND = 5
 """Lines of a terminal that are not rows of the table."""
 
@@ -120,25 +125,53 @@ def command(request: SessionsRequest) -> None:
     check_word(request.intent, INTENTS, "--intent")
     check_word(request.sort, [*SORTS], "--sort")
     config = load_last_config(**read_overrides(request))
-    answer = answer_request(request, config)
-    sessions = select_sessions(request, answer.report.sessions)
-    if request.search is not None:
-        sessions = find_words(request.search, config, sessions)
-    if request.sort:
-        sessions = sort_sessions(sessions, request.sort)
+    load = partial(load_last_config, **read_overrides(request))
+    with answer_request(request, config) as answer, keep_printed(describe_terms(answer, config, load)):
+        print_answer(request, config, answer)
+
+
+def print_answer(request: SessionsRequest, config: Config, answer: ReportAnswer) -> None:
+    """Print those sessions of an answer that are wanted; of all there are, only those are read that are shown."""
+    report = answer.report
+    is_all = request.crushed is None and request.intent is None and request.search is None and not request.sort
+    sessions = report.sessions if is_all else find_wanted(request, config, report.sessions)
     chosen = limit_sessions(sessions, request, request.limit)
-    entries = select_entries(chosen, answer.report.ledger)
     if request.as_json:
+        is_whole = is_all and not request.limit
+        entries = report.ledger if is_whole else select_entries(chosen, report.ledger)
         print_json(SessionsView(sessions=chosen, ledger=entries))
     elif request.ledger:
-        print_ledger(entries, answer.zone)
-    else:
-        print_sessions(sessions, answer.zone, request)
+        print_ledger(select_entries(chosen, report.ledger), answer.zone)
+    elif is_all:
+        counts = SessionCounts(report.waterfall.sessions, report.waterfall.substance, report.score)
+        print_sessions(sessions, counts, answer.zone, request)
+    elif sessions:
+        print_sessions(sessions, count_sessions(sessions), answer.zone, request)
     note = answer.note or (
-        "" if sessions else f"none of {format_count(len(answer.report.sessions), 'session')} is like that"
+        "" if len(sessions) else f"none of {format_count(report.waterfall.sessions, 'session')} is like that"
     )
     if note:
         print_note(note)
+
+
+class SessionCounts(Struct, frozen=True):
+    """Sessions in numbers."""
+
+    sessions: int
+    substance: int
+    score: Score
+
+
+def count_sessions(sessions: Sequence[Session]) -> SessionCounts:
+    return SessionCounts(len(sessions), sum(map(has_substance, sessions)), score_sessions(sessions))
+
+
+def find_wanted(request: SessionsRequest, config: Config, sessions: Sequence[Session]) -> list[Session]:
+    """Those of all sessions that were asked for, in the order that was asked for."""
+    found = select_sessions(request, sessions)
+    if request.search is not None:
+        found = find_words(request.search, config, found)
+    return sort_sessions(found, request.sort) if request.sort else found
 
 
 def select_sessions(request: SessionsRequest, sessions: Sequence[Session]) -> list[Session]:
@@ -178,20 +211,37 @@ def print_ledger(entries: Sequence[LedgerLine], zone: tzinfo) -> None:
     console.print(render_ledger(entries, zone, console.width))
 
 
-def print_sessions(sessions: Sequence[Session], zone: tzinfo, request: SessionsRequest) -> None:
-    """Print the table of sessions: as many as asked for, else as a terminal can show; trivial ones in a line."""
+def print_sessions(sessions: Sequence[Session], counts: SessionCounts, zone: tzinfo, request: SessionsRequest) -> None:
+    """Print the table of sessions: as many as asked for, else as a screen can show; trivial ones in a line."""
     let_pipe_close()
     console = Console()
-    if not sessions:
+    is_all = bool(request.everything or request.search or not counts.substance)
+    there = counts.sessions if is_all else counts.substance
+    fitting = max(console.height - AROUND, 1) if console.is_terminal else IN_A_PIPE
+    most = fitting if request.limit is None else request.limit
+    shown = read_sessions(sessions, request, most or there, is_all=is_all)
+    if not shown:
         return
-    told = sessions if request.everything or request.search else [one for one in sessions if has_substance(one)]
-    told = told or sessions
-    fitting = max(console.height - AROUND, 1) if console.is_terminal else 0
-    shown = limit_sessions(told, request, fitting if request.limit is None else request.limit)
     console.print(render_sessions(shown, zone, console.width, request.sort))
-    counted = [session.crushed for session in sessions if session.crushed is not None]
-    counts = f"{format_count(len(sessions), 'session')}, {len(counted)} counted, {sum(counted)} crushed"
-    folded, more = len(sessions) - len(told), len(told) - len(shown)
-    counts += f"; {folded} trivial not listed (--all)" if folded else ""
-    counts += f"; {more} {'earlier' if (request.sort or BEGAN) in TIMES else 'more'} with --limit 0" if more else ""
-    console.print(Text(f"\n{counts}; `assay show ID` says why", "dim"))
+    counted = f"{counts.score.counted} counted, {counts.score.crushed} crushed"
+    said = f"{format_count(counts.sessions, 'session')}, {counted}"
+    folded, more = counts.sessions - there, there - len(shown)
+    said += f"; {folded} trivial not listed (--all)" if folded else ""
+    said += f"; {more} {'earlier' if (request.sort or BEGAN) in TIMES else 'more'} with --limit 0" if more else ""
+    console.print(Text(f"\n{said}; `assay show ID` says why", "dim"))
+
+
+def read_sessions(
+    sessions: Sequence[Session], request: SessionsRequest, most: int, *, is_all: bool
+) -> Sequence[Session]:
+    """As many sessions as are wanted, without trivial ones unless all are: read from the end that is wanted."""
+    is_newest = not request.sort or request.sort in TIMES
+    found: list[Session] = []
+    for start in range(0, len(sessions), PORTION):
+        end = len(sessions) - start
+        some = sessions[max(0, end - PORTION) : end] if is_newest else sessions[start : start + PORTION]
+        fitting = [one for one in some if is_all or has_substance(one)]
+        found = [*fitting, *found] if is_newest else [*found, *fitting]
+        if len(found) >= most:
+            break
+    return found[-most:] if is_newest else found[:most]

@@ -1,5 +1,6 @@
 """The settings of a command: those that hold here with what its options override, and what the last report knew."""
 
+import getpass
 import os
 import shlex
 from collections.abc import Sequence
@@ -47,6 +48,14 @@ def load_settings(**overrides: Any) -> Config:
     except FileNotFoundError:
         raise BadInput("the folder you are in no longer exists; go to another one") from None
     return load(os.environ, here, **overrides)
+
+
+def name_person() -> str:
+    """Who sits at this machine, as the audit log names them."""
+    try:
+        return f"user {getpass.getuser()}"
+    except (OSError, KeyError, ImportError):  # a container's user may have no name
+        return f"user {os.getuid()}"
 
 
 def load_config(**overrides: Any) -> Config:

@@ -3,14 +3,15 @@
 import os
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from typing import Annotated
 
 import typer
 from msgspec import Struct
-from msgspec.structs import replace
 from rich.console import Group
 from rich.text import Text
 
+from assay.cli.keeping import PrintedTerms, keep_printed
 from assay.cli.options import (
     AsJson,
     AsOf,
@@ -32,7 +33,7 @@ from assay.cli.terminal import Console, open_pager
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.pipeline import privacy
-from assay.pipeline.lookup import LAST, find_last, read_turns
+from assay.pipeline.lookup import LAST, SessionIndex, index_sessions, read_turns
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import establish_facts
 from assay.pipeline.score import open_run
@@ -44,9 +45,7 @@ from assay.reports.session import render_session
 from assay.reports.session_screen import render_places, render_screen, render_stream_screen
 from assay.reports.sessions import render_sessions
 from assay.reports.streams import render_stream
-from assay.scores.prism import has_crushed
-from assay.sessions.links import LinkedSession
-from assay.stores import open_existing_store, pick_store_url
+from assay.stores import StreamName, open_existing_store, pick_store_url
 from assay.types import Session, StreamSummary
 
 EXAMPLE = "Example: `assay show last`, or `assay show 3f2a91c0 --full`, with an id from `assay sessions`"
@@ -108,10 +107,10 @@ def command(request: ShowRequest) -> None:
         open_run(store, config) as run,
     ):
         lists = f"{LISTS}{describe_last_flags(config)}"
-        print_by_id(
-            Showing(run=run, is_stream=request.stream, in_full=request.full, as_json=request.as_json, lists=lists),
-            request.id,
-        )
+        showing = Showing(run=run, is_stream=request.stream, in_full=request.full, as_json=request.as_json, lists=lists)
+        load = partial(load_last_config, **read_overrides(request))
+        with keep_printed(PrintedTerms(store=store, config=config, load=load)):
+            print_by_id(showing, request.id)
 
 
 def describe_last_flags(config: Config) -> str:
@@ -125,10 +124,10 @@ def print_by_id(showing: Showing, prefix: str) -> None:
     run = showing.run
     with ProgressBar("judging") as bar:
         run.judge_streams(bar.show)
-    linked = run.link_all()
-    found = find_by_id(showing, prefix, linked)
+    index = index_sessions(run)
+    found = find_by_id(showing, prefix, index)
     if isinstance(found, StreamSummary):
-        print_stream(showing, found, list_sessions_in(run, found, linked))
+        print_stream(showing, found, index.load_sessions(index.find_in_stream((found.agent, found.id))))
     else:
         print_session(showing, found)
 
@@ -148,34 +147,29 @@ def find_last_stream(run: ScoringRun) -> list[StreamSummary]:
     return [one for one in find_streams(run, newest.id) if one.id == newest.id] if newest else []
 
 
-def find_by_id(showing: Showing, prefix: str, linked: Sequence[LinkedSession]) -> Session | StreamSummary:
+def find_by_id(showing: Showing, prefix: str, index: SessionIndex) -> Session | StreamSummary:
     """The session or stream whose id begins so; none or several are refused."""
     run = showing.run
     there = find_last_stream(run) if showing.is_stream and prefix == LAST else find_streams(run, prefix)
-    wanted = [] if showing.is_stream else find_linked(linked, prefix)
-    exact = [one for one in wanted if any(part.id == prefix.lower() for part in one.segments)]
+    wanted = [] if showing.is_stream else find_begun(index, prefix)
+    exact = [name for name, segment in wanted if segment == prefix.lower()]
     streams = [one for one in there if one.id == prefix or one.id.startswith(f"{prefix}@")]
     if not exact and not streams:
-        exact, streams = wanted, there
+        exact, streams = list(dict.fromkeys(name for name, _ in wanted)), there
     if not exact and not streams:
         what = "stream" if showing.is_stream else "session or stream"
         raise BadInput(f"no {what} begins with {format_line(prefix, 60)!r}; {showing.lists}")
     if len(exact) + len(streams) > 1:
-        raise build_ambiguity_error(prefix, build_sessions(run, exact[:MOST], linked), streams, len(exact))
-    return streams[0] if streams else build_sessions(run, exact, linked)[0]
+        raise build_ambiguity_error(prefix, index.load_sessions(exact[:MOST]), streams, len(exact))
+    return streams[0] if streams else index.load_sessions(exact)[0]
 
 
-def find_linked(linked: Sequence[LinkedSession], prefix: str) -> list[LinkedSession]:
+def find_begun(index: SessionIndex, prefix: str) -> list[tuple[StreamName, str]]:
     """Sessions whose id, or that of one joined to them, begins so; `last` is the one that ended last."""
     if prefix == LAST:
-        return find_last(linked)
-    return [one for one in linked if any(part.id.startswith(prefix.lower()) for part in one.segments)]
-
-
-def build_sessions(run: ScoringRun, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession]) -> list[Session]:
-    """Sessions as a report tells them; whether they crushed is said by what is known now."""
-    sessions = run.name_projects(run.follow_sessions(chosen, linked)[0], chosen)
-    return [replace(one, crushed=has_crushed(one)) for one in sessions]
+        last = index.find_last()
+        return [(last, last[1])] if last else []
+    return index.find_begun(prefix.lower())
 
 
 def build_ambiguity_error(
@@ -194,13 +188,6 @@ def name_session(prefix: str, session: Session) -> str:
     """The id of a session, and of the one joined to it whose id begins so."""
     joined = next((one.id for one in session.merged_from if one.id.startswith(prefix.lower())), "")
     return session.id if session.id.startswith(prefix.lower()) or not joined else f"{session.id} (with {joined})"
-
-
-def list_sessions_in(run: ScoringRun, stream: StreamSummary, linked: Sequence[LinkedSession]) -> list[Session]:
-    """The sessions that stand in a stream, wholly or in part."""
-    name = (stream.agent, stream.id)
-    there = [one for one in linked if any((part.agent, part.stream) == name for part in one.segments)]
-    return build_sessions(run, there, linked)
 
 
 def list_places(run: ScoringRun, session: Session) -> list[TranscriptPlace]:

@@ -16,8 +16,8 @@ from assay.reports.format import format_line
 from assay.types import Document
 
 EXAMPLE = "Example: `assay skill` for this project, `assay skill --into ~/.claude` for all of yours."
-PLACES = {"SKILL.md": "skills/score-session/SKILL.md", "session-scorer.md": "agents/session-scorer.md"}
-"""The files as they are shipped, and where Claude Code looks for them."""
+PLACES = ("skills/score-session/SKILL.md", "agents/session-scorer.md")
+"""The files as they lie in the plugin, and where Claude Code looks for them."""
 
 Into = Annotated[
     Path, typer.Option("--into", metavar="FOLDER", help="Where to put them: `.claude` of a project, or `~/.claude`.")
@@ -55,8 +55,8 @@ def command(request: SkillRequest) -> None:
 
 def install_skill(folder: Path, *, force: bool = False) -> SkillFiles:
     """Write the files that are not there; one that says something else is only replaced where that is wanted."""
-    source = files("assay") / "skills/score-session"
-    shipped = {folder / there: (source / name).read_bytes() for name, there in PLACES.items()}
+    source = files("assay") / "plugin"
+    shipped = {folder / name: (source / name).read_bytes() for name in PLACES}
     try:
         before = {path: path.read_bytes() for path in shipped if path.exists()}
         other = [path for path, content in before.items() if content != shipped[path]]

@@ -12,11 +12,11 @@ from rich.text import Text
 from assay.cli.options import AsJson, StorePath
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import ProgressBar
-from assay.cli.settings import load_settings
+from assay.cli.settings import load_settings, name_person
 from assay.cli.terminal import Console
 from assay.config import load_own_tenants
 from assay.errors import BadInput, StoreError
-from assay.pipeline.retention import forget_expired
+from assay.pipeline.retention import forget_expired, note_deletion
 from assay.pipeline.store_care import copy_store, forget_before
 from assay.reports.format import format_count, format_number, sanitize_text
 from assay.reports.store import StoreAction, StoreCheckup, StoreInfo, render_store
@@ -109,6 +109,7 @@ def prune(older_than: OlderThan = None, store: StorePath = None, yes: Sure = Fal
         if older_than is not None:
             confirm(yes, f"Delete the words of what ended more than {older_than} days ago? It will count in no score.")
             forgotten = forget_before(kept, now - timedelta(days=older_than))
+            note_deletion(kept, name_person(), f"what ended more than {older_than} days ago", forgotten)
         else:
             forgotten = forget_expired(kept, load_own_tenants(os.environ), now)
         kept.shrink()

@@ -13,6 +13,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.recording import spoil_recording
 from assay.cli.symbols import SYMBOLS, spell_symbols
 
 SYMBOL = re.compile(f"[{''.join(map(re.escape, SYMBOLS))}]")
@@ -34,6 +35,7 @@ def open_pager(console: Console, lines: int | None = None) -> Iterator[None]:
     if not console.is_terminal or not os.isatty(0) or (lines is not None and lines < console.height):
         yield
         return
+    spoil_recording()  # a pager shows it in its own time
     os.environ.setdefault("LESS", PAGER_OPTIONS)
     with console.pager(styles=console.color_system is not None):
         yield

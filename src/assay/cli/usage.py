@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from assay.cli.answer import build_selection
 from assay.cli.options import (
     AsJson,
     Jobs,
@@ -20,7 +21,6 @@ from assay.cli.options import (
 )
 from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.progress import ProgressBar, open_transcripts
-from assay.cli.report import build_selection
 from assay.cli.settings import load_config
 from assay.cli.terminal import Console
 from assay.pipeline.usage import list_usage

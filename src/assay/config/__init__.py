@@ -19,7 +19,7 @@ from assay.config.loading import (
     load_own_tenants,
     merge_tenant,
 )
-from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Tenant
+from assay.config.settings import Boundaries, Config, Model, Redaction, Rework, Ship, Tenant
 from assay.config.writing import Choices, check_settings, render_settings
 from assay.config.zones import LocalClock, find_local_zone, pick_zone
 
@@ -32,6 +32,7 @@ __all__ = [
     "Model",
     "Redaction",
     "Rework",
+    "Ship",
     "Tenant",
     "check_settings",
     "find_local_zone",

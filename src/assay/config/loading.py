@@ -25,7 +25,10 @@ NAME = "assay.toml"
 PLAIN = re.compile(r"[\w.-]{1,60}", re.ASCII)
 MOST_SHOWN = 60
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-TENANTS = "give tables [tenants.NAME] with any of projects, attributes, keys, opt_out, retention_days, judges, models"
+TENANTS = (
+    "give tables [tenants.NAME] with any of projects, attributes, keys, opt_out, retention_days, judges, models, "
+    "words, people"
+)
 LISTS = ("paths", "rework.repos")
 """Keys with several values; a variable names them one after the other, like PATH."""
 OPTIONS = {
@@ -77,6 +80,8 @@ def merge_tenant(first: Tenant, then: Tenant) -> Tenant:
         retention_days=min(days, default=None),
         judges=intersect_lists(first.judges, then.judges),
         models=intersect_lists(first.models, then.models),
+        words=first.words and then.words,
+        people=first.people and then.people,
     )
 
 
@@ -106,6 +111,11 @@ def check_project_file(there: Mapping[str, object], path: Path) -> None:
                 f"{path}: paths: {format_value(one)}: a project's file may only name transcripts in its own folder; "
                 "set it in your own assay.toml, as ASSAY_PATHS, or give the folder to the command"
             )
+    if any(name.startswith("ship.") for name in there):
+        raise BadInput(
+            f"{path}: [ship]: a project's file may not say where to and as whose anything is sent; "
+            "set it in your own assay.toml, or as ASSAY_SHIP_TO"
+        )
     if repos:
         raise BadInput(
             f"{path}: rework.repos = {format_value(repos)}: "

@@ -117,6 +117,26 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Backends that may judge; `None`: all."""
     models: tuple[str, ...] | None = None
     """Models that may be asked; `None`: all."""
+    words: bool = False
+    """A server takes words that other machines ship; else facts and judgements alone."""
+    people: bool = False
+    """A server's pages tell people apart; only the file of whoever runs it says so."""
+
+
+class Ship(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where `assay ship` sends what this machine has read, and as whose."""
+
+    to: Annotated[str, Meta(description="the address of a server, such as https://assay.example")] = ""
+    person: Annotated[str, Meta(max_length=80, description="a name of at most 80 characters")] = ""
+    """Empty: `user.name` of git."""
+    machine: Annotated[
+        str, Meta(pattern=r"^[A-Za-z0-9._-]{0,40}$", description="at most 40 letters, digits, dots and dashes")
+    ] = ""
+    """Empty: a name that says nothing, made of a random value of the store."""
+    words: Annotated[bool, Meta(description="true or false")] = False
+    """Whether words go along, where the server takes them."""
+    key_file: Annotated[str, Meta(description="the path of a file that holds the key, and nothing else")] = ""
+    """Read where `ASSAY_KEY` is not set."""
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -132,12 +152,15 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who judges where the model of the judge can't be asked; `none`: nobody, and the command says so."""
     as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
     """The present of the report; empty: now."""
+    coach: Annotated[bool, Meta(description="true or false")] = False
+    """After a session that did not land, one sentence in the status line, where your own history has shown it."""
     boundaries: Boundaries = Boundaries()
     outcome: Outcome = Outcome()
     rework: Rework = Rework()
     model: Model = Model()
     redaction: Redaction = Redaction()
     eval: Eval = Eval()
+    ship: Ship = Ship()
     tenants: Annotated[
         dict[str, Tenant],
         Meta(description="tables [tenants.NAME]"),

@@ -12,6 +12,8 @@ import msgspec
 
 from assay import plugins
 from assay.pipeline import judgement
+from assay.pipeline.packed_files import PackedFiles
+from assay.pipeline.read_file import HEAD, is_packed, pack_lines
 from assay.sessions.turns import TurnBuilder
 from assay.sources import Source
 from assay.types import Event, Part, Stream, Turn
@@ -102,4 +104,8 @@ def _forget_plugins() -> None:
 
 def _read_records(source: ModuleType, path: Path) -> Iterator[Any]:
     decode = msgspec.json.Decoder(source.Record).decode
-    return (decode(line) for line in path.read_bytes().splitlines() if line.strip())
+    data = path.read_bytes()
+    if is_packed(data[:HEAD], path.name, cast(Source, source)):
+        with PackedFiles() as packed:
+            data = pack_lines(cast(Source, source), packed, path, "")
+    return (decode(line) for line in data.splitlines() if line.strip())

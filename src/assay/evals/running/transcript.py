@@ -152,9 +152,10 @@ def measure_cost(turns: Sequence[Turn] | None, claimed: ClaimedCost, wall_s: flo
     assert isinstance(spent, TokensSpent)
     assert isinstance(tools, Tools)
     steps = sum(len(turn.spends) for turn in turns)
-    if not steps:
+    counted = spent.tokens
+    if not steps or counted is None:
         return replace(said, tool_calls=tools.tool_calls)
-    total = spent.tokens.input + spent.tokens.output + spent.tokens.cache_read + spent.tokens.cache_write
+    total = counted.input + counted.output + counted.cache_read + counted.cache_write
     return Cost(tokens=total, tool_calls=tools.tool_calls, steps=steps, usd=spent.cost_usd, wall_s=wall_s)
 
 

@@ -318,10 +318,12 @@ def score_emoji(view: SessionView) -> SignalScore | None:
 
 # --- what was spent ---------------------------------------------------------------------------
 
+NOT_TOLD = tokens.TokenCounts()
+
 
 def score_cache(view: SessionView) -> SignalScore | None:
     """Input that came from the cache."""
-    spent = tokens.fact(view.turns).tokens
+    spent = tokens.fact(view.turns).tokens or NOT_TOLD
     whole = spent.input + spent.cache_read + spent.cache_write
     responses = sum(len(turn.spends) for turn in view.turns)
     if responses < 5 or not whole:
@@ -333,7 +335,7 @@ def score_cache(view: SessionView) -> SignalScore | None:
 
 def score_tokens(view: SessionView) -> SignalScore | None:
     """Tokens that were not from the cache, for each call."""
-    spent, there = tokens.fact(view.turns).tokens, list_ended_calls(view)
+    spent, there = tokens.fact(view.turns).tokens or NOT_TOLD, list_ended_calls(view)
     fresh = spent.input + spent.cache_write + spent.output
     if len(there) < 3 or not fresh:
         return None
