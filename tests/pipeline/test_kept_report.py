@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.config import Config
+from assay.pipeline import telling
 from assay.pipeline.inputs import find_files
 from assay.pipeline.kept_report import KeptRows
 from assay.pipeline.scan import scan
 from assay.pipeline.score import open_run, score_run
-from assay.pipeline.scoring_run import Selection
+from assay.pipeline.scoring_run import ScoringRun, Selection
 from assay.reports.json import encode_document, encode_json
 from assay.scores.report import Report
 from assay.stores import Store, open_store
@@ -138,6 +139,34 @@ def test_a_kept_report_says_what_one_says_of_which_nothing_is_kept(
         found = tell(kept, folder, remembers=False, **choice)
         assert b"".join(encode_document(found)) == encode_json(wanted)
         assert encode_json(hold_report(found)) == encode_json(wanted)
+
+
+def test_of_a_project_only_the_session_that_changed_is_told_anew_and_only_its_month_is_counted(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    month = 31 * 86_400
+    write_lines(folder / "g.jsonl", *talk("g", month, "Knit a cap", "great", cwd="/home/ada/loom"))
+    told: list[str] = []
+    counted: list[list[str]] = []
+    plain, tally = ScoringRun.finish_sessions, telling.tally_sessions
+
+    def finish(run: ScoringRun, chosen: Any, *rest: Any) -> Any:
+        told.extend(one.segments[0].stream for one in chosen)
+        return plain(run, chosen, *rest)
+
+    def count(sessions: list[Any], *rest: Any) -> Any:
+        counted.append(sorted(stream for one in sessions for stream in one.streams))
+        return tally(sessions, *rest)
+
+    with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as store:
+        tell(store, folder, remembers=True)
+        monkeypatch.setattr(ScoringRun, "finish_sessions", finish)
+        monkeypatch.setattr(telling, "tally_sessions", count)
+        write_lines(folder / "a.jsonl", *talk("a", 0, "Card it", "Thanks", "One thing more", cwd="/home/ada/loom"))
+        found = tell(store, folder, remembers=True)
+        assert (told, counted) == (["a"], [["a", "b"]])
+        with closing(open_store(f"sqlite:///{tmp_path / 'new.db'}")) as new:
+            assert b"".join(encode_document(found)) == encode_json(tell(new, folder, remembers=False))
 
 
 def test_rows_are_read_when_somebody_looks_and_totals_without_them(

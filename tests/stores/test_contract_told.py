@@ -346,6 +346,25 @@ def look(store: Store) -> list[object]:
     ]  # fmt: skip
 
 
+def test_sessions_that_stay_as_they_are_kept_are_only_named(store: Store):
+    keep(store, tell("p", [row("a", input=b"1"), row("b", input=b"2", crushed=None)], deeds=[deed("c", "a")]))
+    kept = store.told.load_kept("p")
+    assert kept.rows == {("claude-code", "a"): (b"1", True), ("claude-code", "b"): (b"2", None)}
+    later = tell("p", [row("b", input=b"3", body=b"body of b, later")], deeds=[deed("c", "a")])
+    keep(store, replace(later, same={("claude-code", "a"): True}, months=b"by month"))
+    assert bodies(store) == ["a", "b, later"]
+    assert [one.id for one, _ in store.told.list_deeds(["c"], ["names"])] == ["a"]
+    assert store.told.list_news(ALL) == [(("claude-code", "a"), True)]
+    kept = store.told.load_kept("p")
+    assert (kept.months, kept.rows["claude-code", "b"]) == (b"by month", (b"3", True))
+    keep(store, tell("p", [row("b", input=b"3")]))
+    assert (bodies(store), [*store.told.load_kept("p").rows]) == (["b, later"], [("claude-code", "b")])
+
+
+def test_of_a_neighbourhood_that_is_not_there_nothing_is_kept(store: Store):
+    assert (store.told.load_kept("nowhere").rows, store.told.load_kept("nowhere").months) == ({}, b"")
+
+
 def test_a_neighbourhood_takes_the_place_of_others_with_all_that_was_told_of_them(store: Store):
     keep(store, tell("a", [row("x")], [place("one")], {"x": [line("x")]}, [deed("c1", "x")]))
     keep(store, tell("b", [row("y"), row("z")], [place("two")], {"y": [line("y")]}))

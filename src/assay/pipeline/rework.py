@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -103,9 +103,9 @@ def build_bystander(one: FollowedSession) -> LineTarget:
     )
 
 
-def list_pulls(session: Session) -> tuple[int, ...]:
+def list_pulls(facts: Mapping[str, Any]) -> tuple[int, ...]:
     """Numbers of the pull requests that a session opened."""
-    urls = session.facts.get("pull_requests", ())
+    urls = facts.get("pull_requests", ())
     return tuple(dict.fromkeys(int(found[1]) for url in urls if (found := PULL.search(url))))
 
 
@@ -169,13 +169,12 @@ class ReworkOutcome(Struct, frozen=True, kw_only=True):
 def follow_rework(
     store: Store,
     linked: Sequence[LinkedSession],
-    sessions: Iterable[Session],
+    pulls: Mapping[StreamName, tuple[int, ...]],
     rules: Rework,
     as_of: datetime,
     elsewhere: Elsewhere | None = None,
 ) -> ReworkOutcome:
-    """What became of these sessions' lines, given all sessions there are."""
-    pulls = {(one.agent, one.id): list_pulls(one) for one in sessions}
+    """What became of the lines of sessions, of which their pull requests are given, given all sessions there are."""
     asked = {name: build_followed(one, pulls[name]) for one in linked if (name := name_session(one)) in pulls}
     wanted = [*asked.values()]
     if any(is_followed(one, rules, as_of) for one in wanted):
@@ -483,7 +482,12 @@ def list_lost(told: Iterable[Session]) -> list[LostSession]:
 
 def was_told(session: Session, outcome: ReworkOutcome) -> bool:
     """Whether the last report said that a session crushed."""
-    fate = outcome.fates.get((session.agent, session.id))
+    return is_told((session.agent, session.id), outcome)
+
+
+def is_told(name: StreamName, outcome: ReworkOutcome) -> bool:
+    """The same, of a session that is only named."""
+    fate = outcome.fates.get(name)
     return fate is not None and fate.is_told
 
 

@@ -7,6 +7,7 @@ these streams, so that what else lies in the store makes no difference.
 """
 
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -35,7 +36,7 @@ from assay.pipeline.judgement import SessionJudgement, hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.projects import name_projects, tally_folders
-from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework
+from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework, list_pulls
 from assay.pipeline.spool import load_ends
 from assay.pipeline.verdicts import mark_session, place_verdicts
 from assay.scores.card import load_measurement
@@ -46,10 +47,11 @@ from assay.sessions.links import LinkedSession, link_segments
 from assay.sessions.progress import find_open_sessions
 from assay.sessions.redaction import Redactor
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
-from assay.types import EvidenceKind, Failure, PersonCorrection, Segment, Session
+from assay.types import EvidenceKind, Failure, PersonCorrection, PersonVerdict, Segment, Session
 from assay.types.shipping import SHIPPED_ROOT
 
 JUDGED = msgspec.json.Decoder(SessionJudgement).decode
+MAY_NAME_PULL = re.compile(rb"/(?:pulls?|merge_requests)/\d")
 ALONE_BYTES = 8 << 20
 """Transcripts of less are judged faster than processes are started."""
 BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
@@ -101,6 +103,8 @@ class ScoringRun:
         self.placed_corrections = self.corrections
         self.verdicts = store.corrections.load_verdicts()
         self.placed_verdicts = place_verdicts(self.verdicts, ())
+        self.titles: dict[str, str] = {}
+        """That people gave, by the first turn of a segment."""
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if models.unavailable else config
         self.terms = build_terms(chosen, splits, self.as_of, client.judge_model if client else None)
@@ -211,24 +215,40 @@ class ScoringRun:
         self.segments = {locate_segment(one.segment): one for one in kept}
         self.placed_corrections = place_corrections(self.corrections, kept)
         self.placed_verdicts = place_verdicts(self.verdicts, kept)
+        self.titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
         linked = link_segments((one.segment for one in kept), self.placed_corrections, self.config.boundaries)
         self.open_sessions = find_open_sessions(linked, self.as_of, self.ends)
         return linked
 
-    def build_sessions(self, chosen: Sequence[LinkedSession]) -> list[Session]:
-        """Sessions with all that was judged of them; those of several segments are judged as one."""
+    def load_judged(self, chosen: Sequence[LinkedSession]) -> dict[StreamName, bytes]:
+        """What was judged of sessions, as JSON; those of several segments are judged as one."""
         wholes = self.judge_joined([one for one in chosen if len(one.segments) > 1])
-        titles = {one.turn: one.title for one in self.placed_corrections if one.kind == "rename"}
+        return {
+            (name := name_session(one)): (
+                wholes[name] if len(one.segments) > 1 else self.segments[locate_segment(one.segments[0])]
+            ).judged
+            for one in chosen
+        }
+
+    def list_terms(self, one: LinkedSession) -> tuple[str, str | None, bool, list[PersonVerdict]]:
+        """What is put around what was judged of a session: branch, title, whether it goes on, and what people say."""
+        first = self.segments[locate_segment(one.segments[0])]
+        said = [word for part in one.segments for word in self.placed_verdicts.get(part.id, ())]
+        return first.branch, self.titles.get(first.segment.id), first.segment.id in self.open_sessions, said
+
+    def build_sessions(
+        self, chosen: Sequence[LinkedSession], judged: Mapping[StreamName, bytes] | None = None
+    ) -> list[Session]:
+        """Sessions with all that was judged of them."""
+        judged = self.load_judged(chosen) if judged is None else judged
         found = []
         for one in chosen:
-            first = self.segments[locate_segment(one.segments[0])]
-            body = first.judged if len(one.segments) == 1 else wholes[name_session(one)].judged
-            session = build_session(one, JUDGED(body), first.branch, titles.get(first.segment.id))
+            branch, title, is_open, said = self.list_terms(one)
+            session = build_session(one, JUDGED(judged[name_session(one)]), branch, title)
             if self.config.outcome.floors == "published":
                 session = apply_floors(session)
-            if session.id in self.open_sessions:
+            if is_open:
                 session = hold_judgement(session)
-            said = (word for part in one.segments for word in self.placed_verdicts.get(part.id, ()))
             found.append(mark_session(session, said))
         return found
 
@@ -236,11 +256,31 @@ class ScoringRun:
         self, chosen: Sequence[LinkedSession], linked: Sequence[LinkedSession], elsewhere: Elsewhere | None = None
     ) -> tuple[list[Session], ReworkOutcome]:
         """Sessions with what became of their lines, given all sessions there are, as they may be seen."""
-        sessions = [
-            replace(one, fallback=one.fallback or self.unavailable or None) for one in self.build_sessions(chosen)
+        judged = self.load_judged(chosen)
+        outcome = self.follow_lines(judged, linked, elsewhere)
+        return self.finish_sessions(chosen, judged, outcome), outcome
+
+    def follow_lines(
+        self,
+        judged: Mapping[StreamName, bytes],
+        linked: Sequence[LinkedSession],
+        elsewhere: Elsewhere | None = None,
+    ) -> ReworkOutcome:
+        """What became of the lines of sessions that were judged, given all sessions there are."""
+        pulls = {name: find_pulls(body) for name, body in judged.items()}
+        return follow_rework(self.store, linked, pulls, self.config.rework, self.as_of, elsewhere)
+
+    def finish_sessions(
+        self, chosen: Sequence[LinkedSession], judged: Mapping[StreamName, bytes], outcome: ReworkOutcome
+    ) -> list[Session]:
+        """Sessions with what became of their lines, as they may be seen."""
+        return [
+            privacy.redact_session(
+                add_rework(replace(one, fallback=one.fallback or self.unavailable or None), outcome),
+                self.terms.privacy,
+            )
+            for one in self.build_sessions(chosen, judged)
         ]
-        outcome = follow_rework(self.store, linked, sessions, self.config.rework, self.as_of, elsewhere)
-        return [privacy.redact_session(add_rework(one, outcome), self.terms.privacy) for one in sessions], outcome
 
     def name_projects(
         self, sessions: Sequence[Session], chosen: Sequence[LinkedSession], names: Mapping[str, str] | None = None
@@ -442,6 +482,11 @@ def name_stream_of(kept: StoredSegment) -> StreamName:
 
 def find_end(linked: LinkedSession) -> str:
     return max(one.ended_at for one in linked.segments)
+
+
+def find_pulls(judged: bytes) -> tuple[int, ...]:
+    """The pull requests of a session, which few have: only what may name one is decoded."""
+    return list_pulls(JUDGED(judged).facts) if MAY_NAME_PULL.search(judged) else ()
 
 
 def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, title: str | None) -> Session:

@@ -3,11 +3,15 @@
 What a neighbourhood says depends on its streams and what people say of them (a change of either is noted in the
 store), on its repositories and what its projects are called (its `key`), on time (`valid_until`), on what sessions
 elsewhere did with the same commits (deeds), and on settings and versions (the view, of which one is kept).
+
+Inside a neighbourhood all sessions are linked and followed anew; told are only those, and counted only the months, of
+which a hash of all that they are told from is another than it was.
 """
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
+from hashlib import blake2b
 from importlib.metadata import version
 
 import msgspec
@@ -35,8 +39,8 @@ from assay.pipeline.rework import (
     CommitMaker,
     FollowedSession,
     ReworkOutcome,
+    is_told,
     list_made,
-    was_told,
 )
 from assay.pipeline.rework import VERSION as REWORK_VERSION
 from assay.pipeline.scoring_run import ScoringRun, name_session
@@ -45,17 +49,29 @@ from assay.reports.json import encode_json
 from assay.scores.audit import is_answered
 from assay.scores.prism import refresh_crushed
 from assay.scores.reasons import find_obstacle
-from assay.scores.tally import tally_sessions
+from assay.scores.tally import Tally, add_tallies, tally_sessions
 from assay.sessions.links import LinkedSession, build_ledger
 from assay.sessions.progress import QUIET, SKEW
 from assay.sessions.rework.landing import SHORTEST_ID
 from assay.sessions.rework.transcripts import COMMIT, SessionWork
-from assay.stores import CommitDeed, Neighbourhood, StoredSegment, StreamName, StreamPlace, ToldNeighbourhood, ToldRow
+from assay.stores import (
+    CommitDeed,
+    KeptNeighbourhood,
+    Neighbourhood,
+    StoredSegment,
+    StreamName,
+    StreamPlace,
+    ToldChoice,
+    ToldNeighbourhood,
+    ToldRow,
+)
 from assay.types import LedgerLine, Session
 
 VERSION = 1
 """Raised when sessions are told otherwise: all are then told anew."""
 PACK = msgspec.msgpack.Encoder().encode
+SESSION = msgspec.json.Decoder(Session).decode
+TALLY = msgspec.msgpack.Decoder(Tally).decode
 WORK = msgspec.msgpack.Decoder(FollowedSession).decode
 UNDOES, WANTS = "undoes", "wants"
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
@@ -69,6 +85,9 @@ STILL_OPEN_S = (QUIET + SKEW).total_seconds()
 
 
 Works = Mapping[StreamName, FollowedSession]
+Months = dict[str, tuple[bytes, bytes]]
+"""Of each month a hash of what its sessions were told from, and their tally."""
+MONTHS = msgspec.msgpack.Decoder(Months).decode
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -208,13 +227,18 @@ class Teller:
         streams = self.list_streams(one, places)
         kept = self.store.sessions.list_segments(self.roots, [place.name for place in streams])
         linked = self.run.link_segments(kept)
-        sessions, outcome = self.run.follow_sessions(linked, linked, OtherSessions(self, {*names, one.name}))
+        judged = self.run.load_judged(linked)
+        outcome = self.run.follow_lines(judged, linked, OtherSessions(self, {*names, one.name}))
         self.histories += outcome.histories
-        told = refresh_crushed(self.run.name_projects(sessions, linked, self.named))
-        works = {work.name: work for work in outcome.known}
         deeds = list_deeds(outcome)
         before = self.store.told.list_own_deeds(names)
-        ledger = self.build_ledger(linked, told)
+        inputs = self.hash_inputs(linked, judged, outcome, deeds)
+        known_rows = self.load_kept(one)
+        fresh = [each for each in linked if not is_same(name_session(each), inputs, known_rows)]
+        sessions = self.run.finish_sessions(fresh, judged, outcome)
+        told = refresh_crushed(self.run.name_projects(sessions, fresh, self.named))
+        months = self.tally_months(linked, inputs, told, known_rows)
+        works = {work.name: work for work in outcome.known}
         about = Neighbourhood(
             name=one.name,
             nodes=one.nodes,
@@ -229,11 +253,16 @@ class Teller:
         self.store.told.save_told(
             ToldNeighbourhood(
                 about=about,
-                tally=PACK(tally_sessions(told, (line for _, lines in ledger for line, _ in lines), self.zone)),
+                tally=PACK(add_tallies(TALLY(tally) for _, tally in months.values())),
                 places=streams,
-                rows=[self.build_row(*pair, outcome, works) for pair in zip(linked, told, strict=True)],
-                ledger=ledger,
+                rows=[
+                    self.build_row(each, session, outcome, works, inputs.get(name_session(each), b""))
+                    for each, session in zip(fresh, told, strict=True)
+                ],
+                ledger=self.build_ledger(fresh, told),
                 deeds=deeds,
+                same=list_same(linked, fresh, known_rows, outcome),
+                months=PACK(months),
             ),
             names,
             known,
@@ -241,6 +270,68 @@ class Teller:
         offers = {deed.commit for deed in before.symmetric_difference(deeds) if deed.how != WANTS}
         touched = self.store.told.list_deeds(offers, (WANTS,))
         return {name for _, name in touched} - {one.name}
+
+    def hash_inputs(
+        self,
+        linked: Sequence[LinkedSession],
+        judged: Mapping[StreamName, bytes],
+        outcome: ReworkOutcome,
+        deeds: Iterable[CommitDeed],
+    ) -> dict[StreamName, bytes]:
+        """Hashes of all that sessions are told from; none where words go by themselves as time passes."""
+        if any(tenant.retention_days is not None for tenant in self.run.terms.privacy.tenants.values()):
+            return {}
+        of_session: dict[StreamName, list[CommitDeed]] = {}
+        for deed in deeds:
+            of_session.setdefault((deed.agent, deed.id), []).append(deed)
+        found = {}
+        for one in linked:
+            name = name_session(one)
+            followed = outcome.found.get(name)
+            values = (
+                one,
+                judged[name],
+                self.run.list_terms(one),
+                outcome.states.get(name),
+                followed.ages if followed else None,
+                self.named[one.segments[0].project],
+                of_session.get(name),
+            )
+            found[name] = blake2b(PACK(values), digest_size=16).digest()
+        return found
+
+    def load_kept(self, one: Neighbours) -> KeptNeighbourhood:
+        """What was kept of a neighbourhood that is still called the same, and took in no other."""
+        is_it = [before.name for before in one.before] == [one.name]
+        return self.store.told.load_kept(one.name) if is_it else KeptNeighbourhood()
+
+    def tally_months(
+        self,
+        linked: Sequence[LinkedSession],
+        inputs: Mapping[StreamName, bytes],
+        told: Iterable[Session],
+        kept: KeptNeighbourhood,
+    ) -> Months:
+        """The tallies of all months; of those whose sessions are all as they were, as they were kept."""
+        known = MONTHS(kept.months) if kept.months else {}
+        new = {(one.agent, one.id): one for one in told}
+        by_month: dict[str, list[LinkedSession]] = {}
+        for one in linked:
+            by_month.setdefault(one.segments[0].began_at[:7], []).append(one)
+        found: Months = {}
+        for month, some in by_month.items():
+            names = [name_session(one) for one in some]
+            sign = blake2b(PACK([(name, inputs.get(name)) for name in names]), digest_size=16).digest()
+            if inputs and month in known and known[month][0] == sign:
+                found[month] = known[month]
+                continue
+            sessions = [new[name] for name in names if name in new]
+            for start in range(0, len(rest := [name for name in names if name not in new]), PORTION):
+                choice = ToldChoice(names=tuple(rest[start : start + PORTION]))
+                sessions += map(SESSION, self.store.told.list_bodies(choice))
+            lines = (line for one in some for segment in one.segments for line in segment.went_on)
+            found[month] = sign, PACK(tally_sessions(sessions, lines, self.zone))
+        return found
 
     def build_ledger(
         self, linked: Sequence[LinkedSession], told: Sequence[Session]
@@ -257,7 +348,8 @@ class Teller:
         linked: LinkedSession,
         session: Session,
         outcome: ReworkOutcome,
-        works: Mapping[StreamName, FollowedSession],
+        works: Works,
+        input: bytes,
     ) -> ToldRow:
         """A session as it is kept."""
         name = name_session(linked)
@@ -271,11 +363,12 @@ class Teller:
             ended_at=session.ended_at,
             crushed=session.crushed,
             obstacle=find_obstacle(session) or "",
-            is_news=(session.crushed is True) != was_told(session, outcome),
+            is_news=(session.crushed is True) != is_told(name, outcome),
             is_answered=is_answered(session),
             ages=PACK(found.ages) if found and found.ages else b"",
             body=encode_json(session),
             work=PACK(strip_lines(followed)) if followed else b"",
+            input=input,
         )
 
     def find_end(self, linked: Sequence[LinkedSession], told: Sequence[Session], outcome: ReworkOutcome) -> float:
@@ -300,6 +393,19 @@ class Teller:
                 ends.append(tomorrow.timestamp() - 0.001)
                 break
         return min(ends)
+
+
+def is_same(name: StreamName, inputs: Mapping[StreamName, bytes], kept: KeptNeighbourhood) -> bool:
+    """Whether a session would be told as it is kept."""
+    return name in kept.rows and kept.rows[name][0] == inputs.get(name)
+
+
+def list_same(
+    linked: Iterable[LinkedSession], fresh: Iterable[LinkedSession], kept: KeptNeighbourhood, outcome: ReworkOutcome
+) -> dict[StreamName, bool]:
+    """The sessions that stay as they are kept, and whether they are news."""
+    names = {name_session(one) for one in linked} - {name_session(one) for one in fresh}
+    return {name: (kept.rows[name][1] is True) != is_told(name, outcome) for name in sorted(names)}
 
 
 def build_place(name: StreamName, kept: Sequence[StoredSegment]) -> StreamPlace:

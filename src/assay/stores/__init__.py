@@ -50,6 +50,7 @@ from assay.stores.contract.live import KeyStore, TelemetryStore
 from assay.stores.contract.shipped import Machine, ShippedPart, ShippedRow, ShippedStore
 from assay.stores.contract.told import (
     CommitDeed,
+    KeptNeighbourhood,
     Neighbourhood,
     StreamName,
     StreamPlace,
@@ -70,6 +71,7 @@ __all__ = [
     "Fate",
     "FileTally",
     "JoinedSession",
+    "KeptNeighbourhood",
     "KeptSeal",
     "KeyStore",
     "Machine",

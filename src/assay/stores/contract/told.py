@@ -5,7 +5,7 @@ repository, a plan or a person's merge) are in one. A neighbourhood is told as a
 Whatever changes a stream, its cut, or what people say of it notes the stream as changed, in the same transaction.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -76,6 +76,8 @@ class ToldRow(Struct, frozen=True, kw_only=True):
     """The session as JSON."""
     work: bytes
     """What others may need to know of it."""
+    input: bytes = b""
+    """Hash of all that it was told from; empty where that is not known."""
 
     @property
     def name(self) -> StreamName:
@@ -92,6 +94,19 @@ class ToldNeighbourhood(Struct, frozen=True, kw_only=True):
     ledger: Sequence[tuple[StreamName, Sequence[tuple[LedgerLine, bytes]]]]
     """Of each session its lines, in order, each as JSON too."""
     deeds: Sequence[CommitDeed]
+    """Of all sessions."""
+    same: Mapping[StreamName, bool] = {}
+    """Sessions that stay as they are kept, and whether they are news."""
+    months: bytes = b""
+    """What the tally is the sum of."""
+
+
+class KeptNeighbourhood(Struct, frozen=True, kw_only=True):
+    """What was kept of a neighbourhood, as far as it tells what may stay."""
+
+    rows: dict[StreamName, tuple[bytes, bool | None]] = {}
+    """Of each session the hash of all that it was told from, and whether it crushed."""
+    months: bytes = b""
 
 
 PlacedRow = tuple[tuple[str, ...], bytes]
@@ -142,6 +157,9 @@ class ToldStore(Protocol):
 
     def load_tallies(self) -> Iterator[bytes]:
         """What was counted in each neighbourhood."""
+
+    def load_kept(self, name: str) -> KeptNeighbourhood:
+        """What was kept of a neighbourhood; nothing where there is none of this name."""
 
     def list_places(self, names: Sequence[str]) -> list[StreamPlace]:
         """The streams of neighbourhoods."""

@@ -384,6 +384,7 @@ neighbourhoods = Table(
     Column("nodes", LargeBinary, nullable=False),
     Column("folders", LargeBinary, nullable=False),
     Column("tally", LargeBinary, nullable=False),
+    Column("months", LargeBinary),
 )
 """Streams that are told together, and what was counted of their sessions."""
 
@@ -412,7 +413,7 @@ told = Table(
     Column("obstacle", Text, nullable=False),
     Column("is_news", Boolean, nullable=False),
     Column("is_answered", Boolean, nullable=False),
-    Column("digest", LargeBinary, nullable=False),  # of all that is kept of it
+    Column("digest", LargeBinary, nullable=False),  # of all that it was told from, or that is kept of it
     # Long values last: SQLite reads a row up to the last column that is asked for.
     Column("ages", LargeBinary, nullable=False),
     Column("work", LargeBinary, nullable=False),

@@ -26,6 +26,7 @@ from sqlalchemy import (
 
 from assay.stores.contract.told import (
     CommitDeed,
+    KeptNeighbourhood,
     Neighbourhood,
     PlacedRow,
     StreamName,
@@ -122,7 +123,7 @@ class SqlTold:
     # --- neighbourhoods ---------------------------------------------------------------------------
 
     def list_neighbourhoods(self) -> list[Neighbourhood]:
-        columns = [column for column in neighbourhoods.columns if column.name != "tally"]
+        columns = [column for column in neighbourhoods.columns if column.name not in ("tally", "months")]
         with self.database.reading() as connection:
             return [
                 Neighbourhood(
@@ -139,6 +140,14 @@ class SqlTold:
     def load_tallies(self) -> Iterator[bytes]:
         with self.database.reading() as connection:
             yield from connection.execute(select(neighbourhoods.c.tally).order_by(neighbourhoods.c.name)).scalars()
+
+    def load_kept(self, name: str) -> KeptNeighbourhood:
+        query = select(*NAME, told.c.digest, told.c.crushed).where(told.c.neighbourhood == name)
+        of_it = select(neighbourhoods.c.months).where(neighbourhoods.c.name == name)
+        with self.database.reading() as connection:
+            months = connection.execute(of_it).scalar() or b""
+            rows = {(row.agent, row.id): (row.digest, row.crushed) for row in connection.execute(query)}
+        return KeptNeighbourhood(rows=rows, months=months)
 
     def list_places(self, names: Sequence[str]) -> list[StreamPlace]:
         query = select(told_streams.c.place)
@@ -390,6 +399,7 @@ def replace_neighbourhood(connection: Connection, found: ToldNeighbourhood, othe
         "nodes": PACK(about.nodes),
         "folders": PACK(about.folders),
         "tally": found.tally,
+        "months": found.months,
     }
     is_it = neighbourhoods.c.name == about.name
     if not connection.execute(update(neighbourhoods).where(is_it).values(values)).rowcount:
@@ -423,14 +433,15 @@ def replace_rows(connection: Connection, found: ToldNeighbourhood) -> None:
     new = {row.name: digest_row(row, ledger.get(row.name, ()), deeds.get(row.name, ())) for row in found.rows}
     query = select(*NAME, told.c.digest, told.c.is_news).where(told.c.neighbourhood == name)
     before = {(row.agent, row.id): (row.digest, row.is_news) for row in connection.execute(query)}
-    gone = {key for key, (digest, _) in before.items() if new.get(key) != digest}
+    gone = {key for key, (digest, _) in before.items() if key not in found.same and new.get(key) != digest}
     rows = [row for row in found.rows if row.name not in before or row.name in gone]
     for some in split_values(sorted({*gone, *(row.name for row in rows)})):  # those too that were told elsewhere
         connection.execute(delete(told).where(match_names(some, *NAME)))
     same = before.keys() - gone
-    turned = [row for row in found.rows if row.name in same and before[row.name][1] != row.is_news]
-    for row in turned:
-        connection.execute(update(told).where(match_names([row.name], *NAME)).values(is_news=row.is_news))
+    news = {row.name: row.is_news for row in found.rows if row.name in same} | dict(found.same)
+    for of, is_news in news.items():
+        if before[of][1] != is_news:
+            connection.execute(update(told).where(match_names([of], *NAME)).values(is_news=is_news))
     add_rows(connection, [build_row(row, name, new[row.name]) for row in rows], told)
     names = [row.name for row in rows]
     lines = [
@@ -457,12 +468,14 @@ def add_rows(connection: Connection, rows: Sequence[tuple[object, ...]], table: 
 
 def build_row(row: ToldRow, neighbourhood: str, digest: bytes) -> tuple[object, ...]:
     """The columns of a session, in their order."""
-    values = {name: getattr(row, name) for name in ToldRow.__struct_fields__}
+    values = {name: getattr(row, name) for name in ToldRow.__struct_fields__ if name != "input"}
     values |= {"neighbourhood": neighbourhood, "digest": digest}
     return tuple(values[column.name] for column in told.columns)
 
 
 def digest_row(row: ToldRow, ledger: Sequence[tuple[LedgerLine, bytes]], deeds: Sequence[CommitDeed]) -> bytes:
-    """A hash of all that is kept of a session, but for whether it is news."""
+    """A hash of all that a session was told from; else of all that is kept of it, but for whether it is news."""
+    if row.input:
+        return row.input
     lines = [packed for _, packed in ledger]
     return blake2b(PACK((replace(row, is_news=False), lines, sorted(map(PACK, deeds)))), digest_size=16).digest()

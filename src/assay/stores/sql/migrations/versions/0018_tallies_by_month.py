@@ -1,0 +1,11 @@
+"""Tallies of a neighbourhood by month: what is counted again is the months in which something changed."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0018"
+down_revision = "0017"
+
+
+def upgrade() -> None:
+    op.add_column("neighbourhoods", sa.Column("months", sa.LargeBinary, nullable=True))
