@@ -580,4 +580,4 @@ def test_through_the_door_everything_is_told_as_the_house_tells_it():
 
 @pytest.mark.long
 def test_through_the_door_everything_is_told_as_the_house_tells_it_in_many_stories():
-    live_through(25, 8)
+    live_through(12, 8)

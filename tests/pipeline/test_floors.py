@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.pipeline.scoring_run import apply_floors
+from assay.pipeline.judged_sessions import apply_floors
 from tests.make_sessions import reason, session_of
 
 SIGNS = {"failure_signals": [{"kind": "frustration", "turn": 1, "quote": "no"}]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from assay.config import Config
-from assay.pipeline import telling
+from assay.pipeline import same_sessions
 from assay.pipeline.inputs import find_files
 from assay.pipeline.kept_report import KeptRows
 from assay.pipeline.scan import scan
@@ -148,7 +148,7 @@ def test_of_a_project_only_the_session_that_changed_is_told_anew_and_only_its_mo
     write_lines(folder / "g.jsonl", *talk("g", month, "Knit a cap", "great", cwd="/home/ada/loom"))
     told: list[str] = []
     counted: list[list[str]] = []
-    plain, tally = ScoringRun.finish_sessions, telling.tally_sessions
+    plain, tally = ScoringRun.finish_sessions, same_sessions.tally_sessions
 
     def finish(run: ScoringRun, chosen: Any, *rest: Any) -> Any:
         told.extend(one.segments[0].stream for one in chosen)
@@ -161,7 +161,7 @@ def test_of_a_project_only_the_session_that_changed_is_told_anew_and_only_its_mo
     with closing(open_store(f"sqlite:///{tmp_path / 's.db'}")) as store:
         tell(store, folder, remembers=True)
         monkeypatch.setattr(ScoringRun, "finish_sessions", finish)
-        monkeypatch.setattr(telling, "tally_sessions", count)
+        monkeypatch.setattr(same_sessions, "tally_sessions", count)
         write_lines(folder / "a.jsonl", *talk("a", 0, "Card it", "Thanks", "One thing more", cwd="/home/ada/loom"))
         found = tell(store, folder, remembers=True)
         assert (told, counted) == (["a"], [["a", "b"]])

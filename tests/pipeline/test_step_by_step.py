@@ -356,12 +356,12 @@ def test_a_store_that_grew_tells_what_a_new_one_would(pytestconfig: pytest.Confi
 
 @pytest.mark.long
 def test_a_store_that_grew_tells_what_a_new_one_would_in_many_stories(pytestconfig: pytest.Config):
-    tell_stories(pytestconfig, 20, 12, name_file)
+    tell_stories(pytestconfig, 12, 12, name_file)
 
 
 @pytest.mark.long
 def test_a_store_in_postgresql_that_grew_tells_what_a_new_one_would(pytestconfig: pytest.Config):
-    tell_stories(pytestconfig, 4, 8, name_tenant)
+    tell_stories(pytestconfig, 3, 8, name_tenant)
 
 
 def kill_this_process(_: object) -> None:

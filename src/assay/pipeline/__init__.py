@@ -13,9 +13,10 @@
 - `judge_stream`: what a process does with a stream; `judgement`: facts and judgements of some turns
 - `models`: a model's answers, from the store or anew; `cost`: what they cost
 - `verdicts`: a person's word on how sessions ended, put on them
-- `scoring_run`: one scoring of a store, step by step
+- `scoring_run`: one scoring of a store, step by step; `judged_sessions`: what was judged, made sessions of
 - `rework`: what became of lines; `repositories`: where; `projects`: which folders are one project
-- `telling`: sessions told and kept, where something changed; `neighbourhoods`: which streams are told together
+- `telling`: sessions told and kept, where something changed; `neighbourhoods`: which streams are told together;
+  `same_sessions`: which of them stay as they are kept
 - `kept_report`: what a report takes from rows that were kept; `standing_report`: the whole of it, where nothing
   changed; `lasting`: how long what was printed of it holds
 

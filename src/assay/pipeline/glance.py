@@ -12,10 +12,11 @@ from msgspec import Struct
 from assay.clock import parse_time
 from assay.config import Config
 from assay.pipeline.habits import judge_habits
+from assay.pipeline.judged_sessions import JUDGED
 from assay.pipeline.live import list_live
 from assay.pipeline.pool import ignore_progress
 from assay.pipeline.score import open_run, read_transcripts, score_run
-from assay.pipeline.scoring_run import JUDGED, ScoringRun, Selection
+from assay.pipeline.scoring_run import ScoringRun, Selection
 from assay.scores import profiles
 from assay.scores.advice import PROFILE, build_advice, list_rules
 from assay.scores.prism import score_sessions

@@ -7,7 +7,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.pipeline.scoring_run import ScoringRun, find_end, name_session
+from assay.pipeline.judged_sessions import find_end
+from assay.pipeline.scoring_run import ScoringRun, name_session
 from assay.sessions.links import LinkedSession
 from assay.sessions.progress import Seal, find_seal, was_active
 from assay.sessions.redaction import Redactor

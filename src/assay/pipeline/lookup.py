@@ -9,9 +9,10 @@ from assay.config import Config, pick_zone
 from assay.pipeline import privacy
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import list_turns_in
+from assay.pipeline.judged_sessions import find_end
 from assay.pipeline.kept_report import open_kept
 from assay.pipeline.score import open_run
-from assay.pipeline.scoring_run import ALL, ScoringRun, find_end, name_session
+from assay.pipeline.scoring_run import ALL, ScoringRun, name_session
 from assay.pipeline.shipped import list_shipped
 from assay.scores.prism import refresh_crushed
 from assay.sessions.links import LinkedSession

@@ -26,11 +26,12 @@ from assay.pipeline.cost import measure_question
 from assay.pipeline.egress import list_leaving
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import OFFLINE
+from assay.pipeline.judged_sessions import find_end
 from assay.pipeline.lookup import LAST, read_turns
 from assay.pipeline.models import AskOptions, ModelAccess, ModelClient
 from assay.pipeline.privacy import OPTED_OUT, build_rules, explain_forbidden, explain_withheld, find_named_tenant
 from assay.pipeline.score import open_run
-from assay.pipeline.scoring_run import Selection, find_end
+from assay.pipeline.scoring_run import Selection
 from assay.scores import profiles
 from assay.scores.quality import ChunkJudgement, QualityJudge, score_quality
 from assay.sessions import rendering

@@ -467,7 +467,7 @@ def add_rework(session: Session, outcome: ReworkOutcome) -> Session:
 
 def find_lost(sessions: Iterable[Session], outcome: ReworkOutcome) -> list[LostSession]:
     """Sessions of which the last report said that they crushed, and which were replaced since."""
-    return list_lost(one for one in sessions if was_told(one, outcome))
+    return list_lost(one for one in sessions if is_told((one.agent, one.id), outcome))
 
 
 def list_lost(told: Iterable[Session]) -> list[LostSession]:
@@ -480,13 +480,8 @@ def list_lost(told: Iterable[Session]) -> list[LostSession]:
     ]
 
 
-def was_told(session: Session, outcome: ReworkOutcome) -> bool:
-    """Whether the last report said that a session crushed."""
-    return is_told((session.agent, session.id), outcome)
-
-
 def is_told(name: StreamName, outcome: ReworkOutcome) -> bool:
-    """The same, of a session that is only named."""
+    """Whether the last report said that a session crushed."""
     fate = outcome.fates.get(name)
     return fate is not None and fate.is_told
 
@@ -496,7 +491,7 @@ def save_told(store: Store, sessions: Iterable[Session], outcome: ReworkOutcome)
     changed = []
     for one in sessions:
         crushed = has_crushed(one) is True
-        if crushed != was_told(one, outcome):
+        if crushed != is_told((one.agent, one.id), outcome):
             fate = outcome.fates.get((one.agent, one.id)) or Fate(agent=one.agent, id=one.id)
             changed.append(replace(fate, is_told=crushed))
     store.rework.save_fates(changed)

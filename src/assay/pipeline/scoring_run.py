@@ -7,10 +7,8 @@ these streams, so that what else lies in the store makes no difference.
 """
 
 import os
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -18,7 +16,6 @@ from assay.clock import parse_time
 from assay.config import Config
 from assay.errors import RunStopped
 from assay.files import to_folder_prefix
-from assay.judges.criteria import SHOWS, is_goal_complete
 from assay.llm import Answers, Question, hold_dialogue, join_dialogues
 from assay.llm.dialogue import answer_nothing, take_notes
 from assay.pipeline import privacy
@@ -32,11 +29,19 @@ from assay.pipeline.judge_stream import (
     cut_stream,
     judge_joined_sessions,
 )
-from assay.pipeline.judgement import SessionJudgement, hash_values
+from assay.pipeline.judged_sessions import (
+    JUDGED,
+    apply_floors,
+    build_session,
+    find_end,
+    find_pulls,
+    hold_judgement,
+)
+from assay.pipeline.judgement import hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
 from assay.pipeline.pool import Pool, Progress, ignore_progress
 from assay.pipeline.projects import name_projects, tally_folders
-from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework, list_pulls
+from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework
 from assay.pipeline.spool import load_ends
 from assay.pipeline.verdicts import mark_session, place_verdicts
 from assay.scores.card import load_measurement
@@ -47,11 +52,9 @@ from assay.sessions.links import LinkedSession, link_segments
 from assay.sessions.progress import find_open_sessions
 from assay.sessions.redaction import Redactor
 from assay.stores import CutStream, JoinedSession, Store, StoredSegment, StreamFiles, StreamName
-from assay.types import EvidenceKind, Failure, PersonCorrection, PersonVerdict, Segment, Session
+from assay.types import PersonCorrection, PersonVerdict, Segment, Session
 from assay.types.shipping import SHIPPED_ROOT
 
-JUDGED = msgspec.json.Decoder(SessionJudgement).decode
-MAY_NAME_PULL = re.compile(rb"/(?:pulls?|merge_requests)/\d")
 ALONE_BYTES = 8 << 20
 """Transcripts of less are judged faster than processes are started."""
 BATCH_BYTES, BATCH_STREAMS = 4 << 20, 64
@@ -478,62 +481,6 @@ def name_stream(stream: StreamFiles) -> StreamName:
 
 def name_stream_of(kept: StoredSegment) -> StreamName:
     return kept.segment.agent, kept.segment.stream
-
-
-def find_end(linked: LinkedSession) -> str:
-    return max(one.ended_at for one in linked.segments)
-
-
-def find_pulls(judged: bytes) -> tuple[int, ...]:
-    """The pull requests of a session, which few have: only what may name one is decoded."""
-    return list_pulls(JUDGED(judged).facts) if MAY_NAME_PULL.search(judged) else ()
-
-
-def build_session(linked: LinkedSession, judged: SessionJudgement, branch: str, title: str | None) -> Session:
-    """What was judged, put in its place; a title that a person gave wins, an empty one is taken back."""
-    first = linked.segments[0]
-    fields = asdict(judged)
-    fields["title"] = title or judged.title
-    return Session(
-        id=first.id,
-        agent=first.agent,
-        project=first.project,
-        branch=branch,
-        streams=list(dict.fromkeys(one.stream for one in linked.segments)),
-        started_at=first.began_at,
-        ended_at=find_end(linked),
-        boundary=first.boundary,
-        merged_from=list(linked.joins),
-        **fields,
-    )
-
-
-def apply_floors(session: Session) -> Session:
-    """The published formula on what the judge found: a floor for each intent, no unclear, and signals that decide."""
-    if session.judge_status not in ("ok", "unclear") or session.intent is None or session.confidence is None:
-        return session
-    failures = [Failure(**one) for one in session.facts.get("failure_signals", ())]
-    is_shown = any(reason.kind in SHOWS and reason.quote for reason in session.reasons)
-    evidence: EvidenceKind = "failure" if failures else "explicit" if is_shown else session.evidence or "silent"
-    complete = is_goal_complete(session.intent, evidence, session.confidence, failures)
-    return replace(session, judge_status="ok", goal_complete=complete, evidence=evidence)
-
-
-def hold_judgement(session: Session) -> Session:
-    """A session that is still going on: nothing is said of how it ended."""
-    if session.judge_status == "opted_out":
-        return session
-    return replace(
-        session,
-        judge_status="in_progress",
-        ungraded_reason=None,
-        goal_complete=None,
-        confidence=None,
-        evidence=None,
-        citations=[],
-        reasons=[],
-        crushed=None,
-    )
 
 
 def is_in_project(folder: str, project: str) -> bool:

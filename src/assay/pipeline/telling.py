@@ -11,7 +11,6 @@ which a hash of all that they are told from is another than it was.
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from hashlib import blake2b
 from importlib.metadata import version
 
 import msgspec
@@ -43,13 +42,13 @@ from assay.pipeline.rework import (
     list_made,
 )
 from assay.pipeline.rework import VERSION as REWORK_VERSION
+from assay.pipeline.same_sessions import SessionInputs, add_months, hash_inputs
 from assay.pipeline.scoring_run import ScoringRun, name_session
 from assay.pipeline.shipped import is_shipped, update_shipped
 from assay.reports.json import encode_json
 from assay.scores.audit import is_answered
 from assay.scores.prism import refresh_crushed
 from assay.scores.reasons import find_obstacle
-from assay.scores.tally import Tally, add_tallies, tally_sessions
 from assay.sessions.links import LinkedSession, build_ledger
 from assay.sessions.progress import QUIET, SKEW
 from assay.sessions.rework.landing import SHORTEST_ID
@@ -61,7 +60,6 @@ from assay.stores import (
     StoredSegment,
     StreamName,
     StreamPlace,
-    ToldChoice,
     ToldNeighbourhood,
     ToldRow,
 )
@@ -70,8 +68,6 @@ from assay.types import LedgerLine, Session
 VERSION = 1
 """Raised when sessions are told otherwise: all are then told anew."""
 PACK = msgspec.msgpack.Encoder().encode
-SESSION = msgspec.json.Decoder(Session).decode
-TALLY = msgspec.msgpack.Decoder(Tally).decode
 WORK = msgspec.msgpack.Decoder(FollowedSession).decode
 UNDOES, WANTS = "undoes", "wants"
 FOREVER = datetime(9999, 1, 1, tzinfo=UTC).timestamp()
@@ -85,9 +81,6 @@ STILL_OPEN_S = (QUIET + SKEW).total_seconds()
 
 
 Works = Mapping[StreamName, FollowedSession]
-Months = dict[str, tuple[bytes, bytes]]
-"""Of each month a hash of what its sessions were told from, and their tally."""
-MONTHS = msgspec.msgpack.Decoder(Months).decode
 
 
 class View(Struct, frozen=True, kw_only=True):
@@ -232,36 +225,23 @@ class Teller:
         self.histories += outcome.histories
         deeds = list_deeds(outcome)
         before = self.store.told.list_own_deeds(names)
-        inputs = self.hash_inputs(linked, judged, outcome, deeds)
-        known_rows = self.load_kept(one)
-        fresh = [each for each in linked if not is_same(name_session(each), inputs, known_rows)]
-        sessions = self.run.finish_sessions(fresh, judged, outcome)
-        told = refresh_crushed(self.run.name_projects(sessions, fresh, self.named))
-        months = self.tally_months(linked, inputs, told, known_rows)
-        works = {work.name: work for work in outcome.known}
-        about = Neighbourhood(
-            name=one.name,
-            nodes=one.nodes,
-            key=self.hash_key(one),
-            told_at=self.now,
-            valid_until=self.find_end(linked, told, outcome),
-            folders=tuple(
-                (name, use.sessions, use.has_branch)
-                for name, use in sorted(add_folders(place.folders for place in streams).items())
-            ),
+        inputs = SessionInputs(
+            linked=linked,
+            hashes=hash_inputs(self.run, linked, judged, outcome, deeds, self.named),
+            kept=self.load_kept(one),
         )
+        sessions = self.run.finish_sessions(fresh := inputs.list_fresh(), judged, outcome)
+        told = refresh_crushed(self.run.name_projects(sessions, fresh, self.named))
+        months = inputs.tally_months(told, self.store.told.list_bodies, self.zone)
         self.store.told.save_told(
             ToldNeighbourhood(
-                about=about,
-                tally=PACK(add_tallies(TALLY(tally) for _, tally in months.values())),
+                about=self.describe(one, streams, self.find_end(linked, told, outcome)),
+                tally=add_months(months),
                 places=streams,
-                rows=[
-                    self.build_row(each, session, outcome, works, inputs.get(name_session(each), b""))
-                    for each, session in zip(fresh, told, strict=True)
-                ],
+                rows=self.build_rows(fresh, told, outcome, inputs),
                 ledger=self.build_ledger(fresh, told),
                 deeds=deeds,
-                same=list_same(linked, fresh, known_rows, outcome),
+                same=inputs.list_same(outcome),
                 months=PACK(months),
             ),
             names,
@@ -271,67 +251,22 @@ class Teller:
         touched = self.store.told.list_deeds(offers, (WANTS,))
         return {name for _, name in touched} - {one.name}
 
-    def hash_inputs(
-        self,
-        linked: Sequence[LinkedSession],
-        judged: Mapping[StreamName, bytes],
-        outcome: ReworkOutcome,
-        deeds: Iterable[CommitDeed],
-    ) -> dict[StreamName, bytes]:
-        """Hashes of all that sessions are told from; none where words go by themselves as time passes."""
-        if any(tenant.retention_days is not None for tenant in self.run.terms.privacy.tenants.values()):
-            return {}
-        of_session: dict[StreamName, list[CommitDeed]] = {}
-        for deed in deeds:
-            of_session.setdefault((deed.agent, deed.id), []).append(deed)
-        found = {}
-        for one in linked:
-            name = name_session(one)
-            followed = outcome.found.get(name)
-            values = (
-                one,
-                judged[name],
-                self.run.list_terms(one),
-                outcome.states.get(name),
-                followed.ages if followed else None,
-                self.named[one.segments[0].project],
-                of_session.get(name),
-            )
-            found[name] = blake2b(PACK(values), digest_size=16).digest()
-        return found
+    def describe(self, one: Neighbours, streams: Sequence[StreamPlace], valid_until: float) -> Neighbourhood:
+        """A neighbourhood as it is told now."""
+        folders = add_folders(place.folders for place in streams)
+        return Neighbourhood(
+            name=one.name,
+            nodes=one.nodes,
+            key=self.hash_key(one),
+            told_at=self.now,
+            valid_until=valid_until,
+            folders=tuple((name, use.sessions, use.has_branch) for name, use in sorted(folders.items())),
+        )
 
     def load_kept(self, one: Neighbours) -> KeptNeighbourhood:
         """What was kept of a neighbourhood that is still called the same, and took in no other."""
         is_it = [before.name for before in one.before] == [one.name]
         return self.store.told.load_kept(one.name) if is_it else KeptNeighbourhood()
-
-    def tally_months(
-        self,
-        linked: Sequence[LinkedSession],
-        inputs: Mapping[StreamName, bytes],
-        told: Iterable[Session],
-        kept: KeptNeighbourhood,
-    ) -> Months:
-        """The tallies of all months; of those whose sessions are all as they were, as they were kept."""
-        known = MONTHS(kept.months) if kept.months else {}
-        new = {(one.agent, one.id): one for one in told}
-        by_month: dict[str, list[LinkedSession]] = {}
-        for one in linked:
-            by_month.setdefault(one.segments[0].began_at[:7], []).append(one)
-        found: Months = {}
-        for month, some in by_month.items():
-            names = [name_session(one) for one in some]
-            sign = blake2b(PACK([(name, inputs.get(name)) for name in names]), digest_size=16).digest()
-            if inputs and month in known and known[month][0] == sign:
-                found[month] = known[month]
-                continue
-            sessions = [new[name] for name in names if name in new]
-            for start in range(0, len(rest := [name for name in names if name not in new]), PORTION):
-                choice = ToldChoice(names=tuple(rest[start : start + PORTION]))
-                sessions += map(SESSION, self.store.told.list_bodies(choice))
-            lines = (line for one in some for segment in one.segments for line in segment.went_on)
-            found[month] = sign, PACK(tally_sessions(sessions, lines, self.zone))
-        return found
 
     def build_ledger(
         self, linked: Sequence[LinkedSession], told: Sequence[Session]
@@ -343,33 +278,19 @@ class Teller:
             found.append((name_session(one), [(line, encode_json(line)) for line in lines]))
         return found
 
-    def build_row(
+    def build_rows(
         self,
-        linked: LinkedSession,
-        session: Session,
+        fresh: Sequence[LinkedSession],
+        told: Sequence[Session],
         outcome: ReworkOutcome,
-        works: Works,
-        input: bytes,
-    ) -> ToldRow:
-        """A session as it is kept."""
-        name = name_session(linked)
-        followed = works.get(name)
-        found = outcome.found.get(name)
-        return ToldRow(
-            agent=name[0],
-            id=name[1],
-            folder=linked.segments[0].project,
-            began_at=linked.segments[0].began_at,
-            ended_at=session.ended_at,
-            crushed=session.crushed,
-            obstacle=find_obstacle(session) or "",
-            is_news=(session.crushed is True) != is_told(name, outcome),
-            is_answered=is_answered(session),
-            ages=PACK(found.ages) if found and found.ages else b"",
-            body=encode_json(session),
-            work=PACK(strip_lines(followed)) if followed else b"",
-            input=input,
-        )
+        inputs: SessionInputs,
+    ) -> list[ToldRow]:
+        """Sessions as they are kept."""
+        works = {work.name: work for work in outcome.known}
+        return [
+            build_row(one, session, outcome, works, inputs.hashes.get(name_session(one), b""))
+            for one, session in zip(fresh, told, strict=True)
+        ]
 
     def find_end(self, linked: Sequence[LinkedSession], told: Sequence[Session], outcome: ReworkOutcome) -> float:
         """Until when it can be told like this: time alone closes sessions, ends windows, and takes words away."""
@@ -395,17 +316,26 @@ class Teller:
         return min(ends)
 
 
-def is_same(name: StreamName, inputs: Mapping[StreamName, bytes], kept: KeptNeighbourhood) -> bool:
-    """Whether a session would be told as it is kept."""
-    return name in kept.rows and kept.rows[name][0] == inputs.get(name)
-
-
-def list_same(
-    linked: Iterable[LinkedSession], fresh: Iterable[LinkedSession], kept: KeptNeighbourhood, outcome: ReworkOutcome
-) -> dict[StreamName, bool]:
-    """The sessions that stay as they are kept, and whether they are news."""
-    names = {name_session(one) for one in linked} - {name_session(one) for one in fresh}
-    return {name: (kept.rows[name][1] is True) != is_told(name, outcome) for name in sorted(names)}
+def build_row(linked: LinkedSession, session: Session, outcome: ReworkOutcome, works: Works, input: bytes) -> ToldRow:
+    """A session as it is kept."""
+    name = name_session(linked)
+    followed = works.get(name)
+    found = outcome.found.get(name)
+    return ToldRow(
+        agent=name[0],
+        id=name[1],
+        folder=linked.segments[0].project,
+        began_at=linked.segments[0].began_at,
+        ended_at=session.ended_at,
+        crushed=session.crushed,
+        obstacle=find_obstacle(session) or "",
+        is_news=(session.crushed is True) != is_told(name, outcome),
+        is_answered=is_answered(session),
+        ages=PACK(found.ages) if found and found.ages else b"",
+        body=encode_json(session),
+        work=PACK(strip_lines(followed)) if followed else b"",
+        input=input,
+    )
 
 
 def build_place(name: StreamName, kept: Sequence[StoredSegment]) -> StreamPlace:
