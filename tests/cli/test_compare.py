@@ -1,12 +1,16 @@
 """`assay compare`: two sides in the terminal and as JSON, and what is refused."""
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from assay.resources import EXAMPLES
+from assay.stores import open_store
 from tests.conftest import Ran, is_one_line, run
+from tests.stores.test_contract_promotions import CAREFUL
 from tests.tables import each_row
 
 
@@ -49,6 +53,8 @@ def test_paths_stand_behind_the_sides(home: Path):
         (["2019", "2020-01"], "'2019' is no project"), (["2020-01", "2026-11"], "no session began then"),
         (["opus", "sonnet", "--since", "2030-01-01"], "none of 17 sessions fits --since 2030-01-01"),
         (["project:moon", "project:loom"], "there are: ledger, tide-clock"),
+        (["--since-promotion"], "nothing was promoted"), (["--since-promotion", "x"], "nothing was promoted"),
+        (["--since-promotion", "--before-after", "7d"], "give one"),
         (["--before-after", "soon"], "give a day"), (["opus", "opus"], "are the same sessions"),
     ],
 )  # fmt: skip
@@ -56,3 +62,21 @@ def test_what_can_not_be_compared_is_refused_in_a_line(home: Path, words: list[s
     ran = compare(home, *words)
     assert (ran.code, is_one_line(ran.err), ran.out) == (2, True, "")
     assert said in ran.err
+
+
+def test_sessions_since_a_promotion_are_compared_with_those_before(home: Path):
+    store = home / "promoted.db"
+    folders = run("score", home / ".claude", "--json", env={"HOME": str(home), "ASSAY_STORE": str(store)}).json
+    project = next(one["project"] for one in folders["sessions"] if one["project"].endswith("tide-clock"))
+    with closing(open_store(f"sqlite:///{store}")) as opened:
+        opened.promotions.save_promotion(replace(CAREFUL, at="2026-11-04T00:00:00.000Z", project=project))
+    words = ["--since-promotion", "careful", "--as-of", "2026-12-01", "--store", str(store)]
+    ran = compare(home, *words)
+    assert (ran.code, ran.err) == (0, "")
+    assert "careful  tide-clock, claude-code: promoted 2026-11-04; proven improved by 0.125 on 6 tasks" in ran.out
+    assert "nobody can tell when it was merged" in ran.out
+    [found] = compare(home, *words, "--json").json["promotions"]
+    assert (found["is_merged"], found["promotion"]["name"]) == (None, "careful")
+    assert [one["name"] for one in found["comparison"]["sides"]] == ["before 2026-11-04", "since 2026-11-04"]
+    assert found["verdict"] in ("too_early", "nothing_before", "inconclusive")
+    assert "there are: careful" in compare(home, "--since-promotion", "slow", "--store", str(store)).err

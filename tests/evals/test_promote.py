@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,50 @@ def test_a_proven_candidate_becomes_a_branch_and_a_pull_request(tmp_path: Path, 
         "--head", found.branch, "--base", "trunk", "--title", found.title, "--body-file", "-"
     ]  # fmt: skip
     assert gh.body == plain(made.comparison)
+
+
+def test_what_was_promoted_is_noted_once_with_all_that_went_in(tmp_path: Path, gh: Gh, remote: Remote):
+    made, kept = MadeRun(tmp_path).ended(), []
+    wish = PromoteRequest(
+        run=made.folder, repository=remote.clone, candidate=str(made.configs["candidate"]), is_meant=True
+    )
+    first = promote_candidate(wish, plain, lambda one: kept.append(one) is None)
+    again = promote_candidate(wish, plain, lambda one: kept.append(one) is None)
+    assert (first.state, first.is_noted, again.state, again.is_noted) == ("opened", True, "known", True)
+    note, same = kept
+    assert (note.name, note.agents, note.verdict, note.project) == (
+        "new", ("claude-code",), "improved", str(remote.clone.resolve())
+    )  # fmt: skip
+    assert note.first_commit == git(remote.clone, "rev-list", "--max-parents=0", "HEAD").strip()
+    assert {one.path: one.sha256 for one in note.files} == {
+        "CLAUDE.md": sha256(b"Be right.\n").hexdigest(),
+        ".claude/skills/test/SKILL.md": sha256(b"Test.\n").hexdigest(),
+        ".claude/gone.md": None,
+    }
+    assert (note.url, note.commit, note.seal) == (first.url, first.commit, made.comparison.evidence.seal)
+    assert (same.id, same.at) == (note.id, note.at) != ("", "")
+
+
+def test_a_dry_run_notes_nothing(tmp_path: Path, gh: Gh, remote: Remote):
+    made, kept = MadeRun(tmp_path).ended(), []
+    wish = PromoteRequest(run=made.folder, repository=remote.clone, candidate=str(made.configs["candidate"]))
+    assert not promote_candidate(wish, plain, lambda one: kept.append(one) is None).is_noted
+    go(made, remote)
+    assert not promote_candidate(wish, plain, lambda one: kept.append(one) is None).is_noted
+    assert kept == []
+
+
+def test_a_promotion_that_can_not_be_noted_is_promoted_and_says_so(tmp_path: Path, gh: Gh, remote: Remote):
+    def fail(_: object) -> bool:
+        raise BadInput("the store is full")
+
+    made = MadeRun(tmp_path).ended()
+    wish = PromoteRequest(
+        run=made.folder, repository=remote.clone, candidate=str(made.configs["candidate"]), is_meant=True
+    )
+    found = promote_candidate(wish, plain, fail)
+    assert (found.state, found.is_noted) == ("opened", False)
+    assert "the store is full; then run the same command again" in found.says[-1]
 
 
 def test_the_persons_checkout_stays_as_it_is(tmp_path: Path, gh: Gh, remote: Remote):

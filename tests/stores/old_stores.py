@@ -32,6 +32,7 @@ from assay.stores.sql.schema import TABLES
 from assay.stores.sql.transfer import HANDED_ON
 from assay.testing.claude_code import build_conversation, write_folder, write_lines
 from assay.types import AuditDraw, PersonCorrection, PersonVerdict, Usage
+from tests.stores.test_contract_promotions import CAREFUL
 
 REVISIONS = sorted(path.name[:4] for path in (engine.MIGRATIONS / "versions").glob("[0-9]*.py"))
 OFFLINE = Config(timezone="UTC", as_of="2026-04-01")
@@ -81,6 +82,7 @@ def say_things(store: Store) -> None:
     store.answers.save_batch(QuestionBatch(id="b", backend="anthropic", at=AT, keys=("k",)))
     here = RemoteProject(host="langfuse.example", project="loom")
     store.written.save_row(here, WrittenRow(id="one", digest="d", session="s"), AT)
+    store.promotions.save_promotion(CAREFUL)
 
 
 def dump_rows(store: Store) -> Rows:

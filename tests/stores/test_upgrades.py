@@ -79,6 +79,7 @@ def ask_everything(store: Store) -> list[object]:
         store.answers.load_answers(["k"]),
         store.answers.list_calls(),
         store.answers.list_batches("anthropic"),
+        store.promotions.list_promotions(),
         store.check(),
     ]
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from assay.cli.options import AsJson, StorePath, options
 from assay.cli.output import let_pipe_close, print_json
-from assay.cli.settings import check_id, load_last_config
+from assay.cli.settings import check_id, load_last_config, load_settings
 from assay.errors import BadInput
 from assay.evals.promoting.mine import MineRequest, mine_session
 from assay.evals.promoting.promote import PromoteRequest, Promotion, promote_candidate
@@ -20,8 +21,9 @@ from assay.evals.running.recorded_run import RESULT, load_run
 from assay.evals.running.run_folder import ROOT
 from assay.reports.evaluation_files import render_markdown
 from assay.reports.format import sanitize_text
-from assay.stores import open_existing_store, pick_store_url
+from assay.stores import open_existing_store, open_store, pick_store_url
 from assay.types.evals import Comparison
+from assay.types.promotions import NotedPromotion
 
 PROMOTE_EXAMPLE = "Example: `assay eval promote .assay/runs/3f2a91c0 --repo ~/shop --yes`"
 MINE_EXAMPLE = "Example: `assay eval mine 3f2a91c0 --into tasks --fix 1a2b3c4`"
@@ -71,6 +73,7 @@ class PromoteOptions(Struct, frozen=True, kw_only=True):
     candidate: Candidate = ""
     yes: Meant = False
     as_json: AsJson = False
+    store: StorePath = None
 
 
 class MineOptions(Struct, frozen=True, kw_only=True):
@@ -86,7 +89,10 @@ class MineOptions(Struct, frozen=True, kw_only=True):
 
 @options(PromoteOptions)
 def promote_run(given: PromoteOptions) -> None:
-    """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes."""
+    """Open a pull request with the files of a candidate that its run proves better; a dry run unless --yes.
+
+    It is noted in the store, so that `assay compare --since-promotion` can say weeks later whether sessions moved.
+    """
     run = pick_run(given.run, given.out, may_be_newest=False)
     request = PromoteRequest(
         run=run, repository=(given.repo or Path()).absolute(), branch=given.branch, candidate=given.candidate,
@@ -96,11 +102,18 @@ def promote_run(given: PromoteOptions) -> None:
     def render_body(comparison: Comparison) -> str:
         return render_markdown(build_evaluation(comparison, load_run(run))).decode()
 
-    promotion = promote_candidate(request, render_body)
+    promotion = promote_candidate(request, render_body, partial(note_promotion, given.store))
     if given.as_json:
         print_json(promotion)
     else:
         print_lines(describe_promotion(promotion))
+
+
+def note_promotion(where: str | None, promotion: NotedPromotion) -> bool:
+    """Keep a promotion in the store, which is made where there is none."""
+    config = load_settings(store=where)
+    with closing(open_store(pick_store_url(config.store, os.environ))) as store:
+        return store.promotions.save_promotion(promotion)
 
 
 @options(MineOptions)

@@ -22,7 +22,8 @@
 
 And what is built on it: `api` (for Python), `lookup` (sessions by id), `places` (where they are kept), `search` (by
 words), `corrections` (a person's word on them), `audit` (sessions drawn at random), `verdict_lines` (what people
-said, to hand on and take in), `graded_runs` (what benchmarks said of runs), `usage` (what it took), `sides` (what is
+said, to hand on and take in), `graded_runs` (what benchmarks said of runs), `usage` (what it took), `promotions` (what
+became of changes that went in), `sides` (what is
 compared), `quality` (how well they were run),
 `habits` (the same, for advice), `glance` (the week and the day in short),
 `egress` (what would be sent), `doctor` (what may be amiss), `sources_compared` (what

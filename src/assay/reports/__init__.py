@@ -5,7 +5,8 @@
 - `summary` and `rework`: what is said of a report, of a session, and of what became of its lines, in every format
 - `score`: the terminal report of `assay score`; `markdown` and `spreadsheet`: the same to keep or to hand on
 - `digest`: a report in a few lines, for a mail
-- `comparison`: two groups of sessions beside each other; `usage`: what agents used
+- `comparison`: two groups of sessions beside each other; `promotions`: those before and since changes went in;
+  `usage`: what agents used
 - `advice`: habits that go with not landing, and sentences to paste
 - `sessions`, `session`, `streams`: tables of many, and one with all that is known of it
 - `session_screen`: one session or stream on a screen

@@ -7,7 +7,7 @@
 - `measures`: what stands beside it: pace, time, prompts, tokens and money;
 - `difference`: whether two shares differ, and what remains of that where many are tested;
 - `breakdown`: the same score by slice (project, model, intent, week …) and by window (the last 7 and 30 days);
-- `comparison`: two groups of sessions beside each other;
+- `comparison`: two groups of sessions beside each other; `promotion`: those before and since a change went in;
 - `usage`: dollars, tokens and time, added up;
 - `reasons`: why sessions did not crush, and what would have made them;
 - `steps`: how far a session gets on the way to those that crushed, and why no further;

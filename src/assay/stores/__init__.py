@@ -47,6 +47,7 @@ from assay.stores.contract import (
 )
 from assay.stores.contract.addresses import FILE_URL, show_address
 from assay.stores.contract.live import KeyStore, TelemetryStore
+from assay.stores.contract.promotions import PromotionStore
 from assay.stores.contract.shipped import Machine, ShippedPart, ShippedRow, ShippedStore
 from assay.stores.contract.told import (
     CommitDeed,
@@ -76,6 +77,7 @@ __all__ = [
     "KeyStore",
     "Machine",
     "Neighbourhood",
+    "PromotionStore",
     "QuestionBatch",
     "RemoteProject",
     "ReworkStore",

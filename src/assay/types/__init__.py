@@ -16,7 +16,7 @@ an unknown outcome is `None`, an unpriced cost is `None`, a call without a resul
 - `edits`: edits of texts, files and diffs;
 - `tools`: what a tool call is about, by the names that most agents have for things;
 - `packed`: a file that is one document;
-- `evals`: tasks, trials and comparisons.
+- `evals`: tasks, trials and comparisons; `promotions`: what went in for good.
 
 Imports nothing else of ours.
 """

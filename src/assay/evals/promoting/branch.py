@@ -12,7 +12,7 @@ from assay.errors import BadInput
 from assay.evals.promoting.files import PromotedFile
 from assay.evals.promoting.verify import PromotionRefused
 from assay.git import LAND, TRANSPORTS, GitRunner, find_repository, find_transport
-from assay.types.value import Row
+from assay.types.value import Row, to_time
 
 ENTRANCE = ("http.", "credential.", "url.", "core.sshcommand", "user.", "author.", "committer.", "ssh.")
 """Settings of a repository that matter to getting in and signing as somebody."""
@@ -126,6 +126,12 @@ class PromotionRemote:
     def read_message(self, commit: str) -> str:
         """What a commit says of itself, behind its head."""
         return self.ask_git("cat-file", "commit", commit).partition("\n\n")[2]
+
+    def read_commit_time(self, commit: str) -> str:
+        """When a commit was made, in UTC; empty where it does not say."""
+        head = self.ask_git("cat-file", "commit", commit).partition("\n\n")[0].splitlines()
+        said = next((line.split()[-2] for line in head if line.startswith("committer ")), "")
+        return to_time(int(said)) if said.isdecimal() else ""
 
     def make_commit(self, tree: str, message: str) -> str:
         if not self.own.ask("config", "user.email"):

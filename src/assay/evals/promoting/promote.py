@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from assay.errors import BadInput
+from assay.errors import AssayError, BadInput
 from assay.evals.promoting.branch import BranchChange, PromotionRemote
 from assay.evals.promoting.files import ConfigSearch, PromotedFile, find_tried_config, list_promoted_files
+from assay.evals.promoting.note import KeepNote, build_note
 from assay.evals.promoting.verify import PromotionRefused, Proof, prove_run
 from assay.evals.running import lock
 from assay.evals.tasks.folders import hash_values
@@ -65,6 +66,8 @@ class Promotion(Document, frozen=True, kw_only=True, tag="promotion"):
     body: str
     files: tuple[BranchChange, ...]
     says: tuple[str, ...] = ()
+    is_noted: bool = False
+    """The store knows of it, so that `assay compare --since-promotion` can look at what became of it."""
 
 
 class PullRequest(Struct, frozen=True, kw_only=True):
@@ -152,6 +155,19 @@ class Promoter:
             ) from None
         return replace(plan, state="opened", url=url, says=())
 
+    def note_done(self, done: Promotion, keep: KeepNote) -> Promotion:
+        """Have a promotion noted that is on its way; where that fails, it is promoted all the same, and says so."""
+        if done.commit is None:
+            return done
+        pushed_at = self.remote.read_commit_time(done.commit)
+        try:
+            note = build_note(self.proof, self.files, self.request.repository)
+            keep(replace(note, at=pushed_at, branch=done.branch, commit=done.commit, url=done.url))
+        except AssayError as error:
+            said = f"not noted for `assay compare --since-promotion`: {error}; then run the same command again"
+            return replace(done, says=(*done.says, said))
+        return replace(done, is_noted=True)
+
     def build_plan(self, body: Body, files: tuple[BranchChange, ...]) -> Promotion:
         return Promotion(
             state="planned", branch=self.branch, base=self.remote.base, base_commit=self.remote.base_tip, commit=None,
@@ -159,8 +175,11 @@ class Promoter:
         )  # fmt: skip
 
 
-def promote_candidate(request: PromoteRequest, body: Body) -> Promotion:
-    """Open a pull request with the files of a candidate that is proven better; anything else is an error."""
+def promote_candidate(request: PromoteRequest, body: Body, keep: KeepNote | None = None) -> Promotion:
+    """Open a pull request with the files of a candidate that is proven better; anything else is an error.
+
+    What went out is given to `keep`, to be noted; a dry run notes nothing.
+    """
     lock.load_lock(request.run)
     run = request.run.resolve()
     with lock.claim_run(run), tempfile.TemporaryDirectory(prefix="assay-promote-") as scratch:
@@ -169,7 +188,9 @@ def promote_candidate(request: PromoteRequest, body: Body) -> Promotion:
         config = find_tried_config(proof.lock.arms["candidate"], search, request.candidate)
         files = list_promoted_files(config, proof.lock, search)
         remote = PromotionRemote(request.repository, Path(scratch), may_be_bare=request.is_named)
-        return Promoter(request, proof, files, remote).run(body)
+        promoter = Promoter(request, proof, files, remote)
+        done = promoter.run(body)
+        return promoter.note_done(done, keep) if keep and request.is_meant else done
 
 
 def build_title(proof: Proof) -> str:

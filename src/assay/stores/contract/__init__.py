@@ -1,7 +1,8 @@
 """What a store holds and must be able to do; all that the rest of the project knows of one.
 
-A store has eleven parts, each with its own methods; `told` has that of sessions as they were told, `live` and `shipped`
-those that a server fills, `work` that of workers, `addresses` says where a store is. What holds for all of them:
+A store has twelve parts, each with its own methods; `told` has that of sessions as they were told, `live` and `shipped`
+those that a server fills, `work` that of workers, `promotions` that of changes that went in, `addresses` says where a
+store is. What holds for all of them:
 
 - A method that saves does so in one transaction: after it, all is there, and after a crash or an error, nothing.
   What several processes do at the same time ends as if they had taken turns.
@@ -22,6 +23,7 @@ from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
 from assay.stores.contract.live import KeyStore, TelemetryStore
+from assay.stores.contract.promotions import PromotionStore
 from assay.stores.contract.shipped import ShippedStore
 from assay.stores.contract.told import StreamName, ToldStore
 from assay.stores.contract.work import WorkStore
@@ -447,6 +449,8 @@ class Store(Protocol):
     def work(self) -> WorkStore: ...
     @property
     def shipped(self) -> ShippedStore: ...
+    @property
+    def promotions(self) -> PromotionStore: ...
 
     def count_bytes(self) -> int:
         """How much room it takes, as far as that is known."""

@@ -8,7 +8,7 @@
 - `transfer`: all tables out and in, checked and counted
 - `selection`: which files and streams a query means
 - `transcripts` with `stream_settling` and `listed`, `sessions` (corrections and rework too) with `set_aside`,
-  `answers`, `written`, `keys`, `telemetry`, `told`, `work`, `shipped` with `shipped_tables`
+  `answers`, `written`, `keys`, `telemetry`, `told`, `work`, `promotions`, `shipped` with `shipped_tables`
   and `shipped_changes`: the parts
 - `printed`: what commands said, until anybody changes anything
 - `state`: whether anything changed; `changes`: of which streams, so that their sessions are told anew
@@ -27,6 +27,7 @@ from assay.stores.sql.answers import SqlAnswers
 from assay.stores.sql.database import Database
 from assay.stores.sql.engine import open_database
 from assay.stores.sql.keys import SqlKeys
+from assay.stores.sql.promotions import SqlPromotions
 from assay.stores.sql.sessions import SqlCorrections, SqlRework, SqlSessions
 from assay.stores.sql.shipped import SqlShipped
 from assay.stores.sql.state import read_state
@@ -60,6 +61,7 @@ class SqlStore:
         self.told = SqlTold(database)
         self.work = SqlWork(database)
         self.shipped = SqlShipped(database)
+        self.promotions = SqlPromotions(database)
 
     def count_bytes(self) -> int:
         return self.database.count_bytes()

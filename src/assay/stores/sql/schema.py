@@ -7,6 +7,7 @@ can not.
 `rework` is what became of sessions' lines, and what was last told of it.
 `answers`, `calls` and `batches` are what models said, what that cost, and what is still being answered.
 `printed` is what commands said of the store as it is; nothing of it is handed on to another store.
+`promotions` are configurations that went in, and whose effect is looked at later.
 `written` are the scores that were seen at somebody else's, so that they are not sent there again.
 `access_keys` open a server to others; `deeds` is the audit log, which the database itself lets nobody change.
 `telemetry` is what agents sent while they worked, `conversations` what it is about: files are made of these as of any
@@ -485,3 +486,12 @@ seals = Table(
     Index("seals_opened", "opened"),
 )
 """By session: what was last seen to seal it, and how often it went on after that."""
+
+promotions = Table(
+    "promotions",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("note", LargeBinary, nullable=False),
+)
+"""Configurations that were promoted; rows are only ever added."""
