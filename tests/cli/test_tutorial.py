@@ -45,6 +45,7 @@ def test_what_the_tutorial_quotes_is_what_the_demo_prints():
         r"^```(\w*)\n(.*?)^```", (ROOT / "docs/tutorial.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
     )
     quoted = [line for label, block in blocks if not label for line in block.splitlines()]
-    printed = [line.rstrip() for line in run("demo", env={"COLUMNS": "110"}).out.splitlines()]
+    typed_ = [["demo"], ["demo", "7ecb4925"]]
+    printed = [line.rstrip() for words in typed_ for line in run(*words, env={"COLUMNS": "110"}).out.splitlines()]
     assert quoted
     assert [line for line in quoted if line not in printed] == []

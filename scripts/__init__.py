@@ -1,0 +1,1 @@
+"""What is done around the code; `site_pages` makes the documentation's site."""
