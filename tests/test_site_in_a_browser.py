@@ -45,8 +45,7 @@ def test_words_are_found_without_a_server(site: str, browser: Browser, size: tup
     with visit(browser, site, size) as look:
         page = look.open("/index.html")
         page.locator(".md-search__button, label[for=__search]").locator("visible=true").first.click()
-        page.get_by_label("Search", exact=True).and_(page.locator("input")).fill("max-cost")
-        found = page.get_by_label("Search results").get_by_role("link").filter(has_text="assay score").first
-        found.click()
+        page.get_by_role("combobox", name="Search").fill("assay score max-cost")
+        page.locator('ol[aria-label="Search results"] a[href*="commands/score"]').first.click()
         page.wait_for_url("**/reference/commands/score.html*")
         assert (look.complaints, look.strangers) == ([], [])

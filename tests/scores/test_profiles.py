@@ -323,5 +323,5 @@ def test_the_profile_of_the_how_to_is_sound(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/own-profile.md").read_text()
     block = page.split("```toml\n")[1].split("```")[0]
     path = tmp_path / "review.toml"
-    path.write_text("\n".join(line.removeprefix("   ") for line in block.splitlines()))
+    path.write_text("\n".join(line.removeprefix("    ") for line in block.splitlines()))
     assert [one.name for one in load_profile(str(path)).dimensions] == ["depth", "verdict"]
