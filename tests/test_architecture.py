@@ -1,6 +1,7 @@
 """The shape of the house, as a test."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -325,3 +326,11 @@ def test_a_second_loader_bar_or_replacement_is_seen():
     assert find_users(plant("assay.yarn", "from rich.progress import Progress"), "rich.progress") == {"assay.yarn"}
     assert find_callers(plant("assay.yarn", "import os\nos.replace(1, 2)"), "os.replace") == {"assay.yarn"}
     assert find_callers(plant("assay.yarn", "msgspec.toml.decode(b)"), "msgspec.toml.decode") == {"assay.yarn"}
+
+
+def test_every_migration_follows_the_one_before_it():
+    files = sorted((SRC / "stores/sql/migrations/versions").glob("[0-9]*.py"))
+    wanted = [f"{n:04}" for n in range(1, len(files) + 1)]
+    assert [file.name[:4] for file in files] == wanted
+    said = [re.findall(r'^(?:down_)?revision = "?(\w+)"?', file.read_text("utf-8"), re.MULTILINE) for file in files]
+    assert said == [[own, before] for own, before in zip(wanted, ["None", *wanted], strict=False)]
