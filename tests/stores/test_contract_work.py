@@ -49,3 +49,31 @@ def test_what_models_cost_is_summed_from_a_time_on(store: Store):
     assert store.work.sum_costs("2026-03-01") == 0.75
     assert store.work.sum_costs("2026-03-02") == 0.5
     assert store.work.sum_costs("2026-04-01") == 0.0
+
+
+DAY, LATER, NEXT_DAY = "2026-03-01T00:00:00.000+00:00", "2026-03-01T09:00:00.000+00:00", "2026-03-02T00:00:00.000+00:00"
+
+
+def keep_call(store: Store, key: str, at: str, cost: float) -> None:
+    call = ModelCall(at=at, model="m", usage=Usage(), seconds=1, outcome="ok", cost_usd=cost)
+    store.answers.save_answer(QuestionResult(key=key, job="j", version="v", text="", calls=(call,)), "b")
+
+
+def test_what_is_set_aside_counts_with_what_was_spent_until_it_is_released(store: Store):
+    keep_call(store, "kept", LATER, 0.5)
+    assert store.work.reserve_cost("a", 0.25, 1.0, DAY, LATER)
+    assert not store.work.reserve_cost("b", 0.5, 1.0, DAY, LATER)
+    assert store.work.reserve_cost("a", 0.5, 1.0, DAY, LATER)  # its own takes its own place
+    store.work.settle_cost("a", 0.125)
+    store.work.settle_cost("nobody", 9.0)
+    assert store.work.reserve_cost("b", 0.375, 1.0, DAY, LATER)
+    store.work.release_costs(["a", "nobody"])
+    store.work.release_costs([])
+    assert store.work.reserve_cost("c", 0.125, 1.0, DAY, LATER)
+    assert not store.work.reserve_cost("d", 0.125, 1.0, DAY, LATER)
+
+
+def test_what_somebody_set_aside_and_never_released_counts_for_as_long_as_a_call_would(store: Store):
+    assert store.work.reserve_cost("killed", 1.0, 1.0, DAY, LATER)
+    assert not store.work.reserve_cost("next", 0.5, 1.0, DAY, LATER)
+    assert store.work.reserve_cost("next", 1.0, 1.0, NEXT_DAY, NEXT_DAY)

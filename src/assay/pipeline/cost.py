@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from secrets import token_hex
 
 from msgspec import Struct, field
 
@@ -13,11 +14,14 @@ from assay.facts.tokens import MILLION, Price, compute_cost, find_listed_price
 from assay.llm import Backend, ModelCall, Question
 from assay.llm.egress import Estimate
 from assay.sessions.rendering import estimate_tokens as tokens_in
+from assay.stores import WorkStore
 from assay.types import Usage
 
 REPLY_TOKENS = {"topic": 160, "session": 480}
 """What replies usually take."""
 OTHER_REPLY = 300
+LIMIT_HOLDS = timedelta(hours=24)
+"""How long what workers spent counts against their limit."""
 
 
 class QuestionSize(Struct, frozen=True, kw_only=True):
@@ -158,8 +162,45 @@ class CostLimit:
         self.reserved.pop(question.key, None)
         self.spent_usd += self.cost_of(call) or 0.0
 
+    def release(self, question: str) -> None:
+        """All calls for a question, given by its key, are kept."""
+
     def cost_of(self, call: ModelCall) -> float | None:
         """By what the service says, else by the price list."""
         if call.cost_usd is not None:
             return call.cost_usd
         return None if self.cost is None else compute_cost(call.usage, self.cost) * call.share
+
+
+class SharedCostLimit(CostLimit):
+    """Keeps to a limit with all others who ask for the same store: what a call may cost is set aside there first."""
+
+    def __init__(self, limit: float | None, cost: Price | None, share: float, model: Backend, work: WorkStore) -> None:
+        super().__init__(limit, cost, share, model)
+        self.work = work
+        self.name = token_hex(8)
+        """Ours: whoever asks the same after we were killed does not take the place of what we set aside."""
+        self.paid: dict[str, float] = {}
+        """By question: calls that are over, and not kept yet."""
+
+    def reserve(self, question: Question) -> bool:
+        if self.limit is None or self.cost is None:
+            return True
+        most = self.dearest(question, self.cost) + self.paid.get(question.key, 0.0)
+        now = datetime.now(UTC)
+        since, at = ((now - ago).isoformat(timespec="milliseconds") for ago in (LIMIT_HOLDS, timedelta()))
+        if not self.work.reserve_cost(f"{self.name}/{question.key}", most, self.limit, since, at):
+            self.is_empty = True
+            return False
+        self.reserved[question.key] = most
+        return True
+
+    def record(self, question: Question, call: ModelCall) -> None:
+        super().record(question, call)
+        if self.limit is not None:
+            self.paid[question.key] = self.paid.get(question.key, 0.0) + (self.cost_of(call) or 0.0)
+            self.work.settle_cost(f"{self.name}/{question.key}", self.paid[question.key])
+
+    def release(self, question: str) -> None:
+        if self.paid.pop(question, None) is not None:
+            self.work.release_costs([f"{self.name}/{question}"])

@@ -16,7 +16,15 @@ from assay.llm import UNASKED, AbsentModel, Backend, Question, QuestionResult
 from assay.llm.client import Patience, QuestionRunner, ask_all, ask_batch, split_batches
 from assay.llm.contract import BatchBackend
 from assay.llm.egress import Estimate
-from assay.pipeline.cost import CostLimit, ModelSpending, QuestionSize, add_usage, estimate_cost, find_price
+from assay.pipeline.cost import (
+    CostLimit,
+    ModelSpending,
+    QuestionSize,
+    SharedCostLimit,
+    add_usage,
+    estimate_cost,
+    find_price,
+)
 from assay.pipeline.judge_stream import JudgeModel
 from assay.pipeline.judgement import is_own_judge, list_model_backends
 from assay.plugins import load_module
@@ -70,9 +78,12 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     only_kept: bool = False
     """Nothing is asked: what was answered before has to do."""
     heard: AnswerProgress = lambda *_: None
+    shares_limit: bool = False
+    """`max_cost` holds for any 24 hours, with all others who ask for the same store."""
 
 
 ASK_AT_ONCE = AskOptions()
+ASK_WITH_OTHERS = AskOptions(shares_limit=True)
 ONLY_FROM_MEMORY = AskOptions(only_kept=True)
 
 
@@ -131,7 +142,8 @@ class ModelClient:
         self.batching = cast(BatchBackend, model)
         self.share = self.batching.batch_share if options.batch else 1.0
         self.price = find_price(model.model, config.model)
-        self.purse = CostLimit(config.model.max_cost, self.price, self.share, model)
+        terms = config.model.max_cost, self.price, self.share, model
+        self.purse = SharedCostLimit(*terms, store.work) if options.shares_limit else CostLimit(*terms)
         self.spent = ModelSpending()
         self.closed = ONLY_KEPT if options.only_kept else ""
         """Why nobody is asked any more."""
@@ -222,6 +234,7 @@ class ModelClient:
         """Keep an answer and what it cost."""
         calls = tuple(replace(one, cost_usd=self.purse.cost_of(one)) for one in asked.calls)
         self.store.answers.save_answer(replace(asked, calls=calls), self.model.backend)
+        self.purse.release(asked.key)
         self.asked.add(asked.key)
         for one in calls:
             self.spent.calls += 1

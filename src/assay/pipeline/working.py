@@ -10,7 +10,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +19,7 @@ from assay.config import Config, pick_zone
 from assay.pipeline.judge_stream import foresee_segments
 from assay.pipeline.kept_report import open_kept
 from assay.pipeline.live import list_seen, note_seals
-from assay.pipeline.models import ModelAccess, check_available, open_kept_answers, open_models
+from assay.pipeline.models import ASK_WITH_OTHERS, ModelAccess, check_available, open_kept_answers, open_models
 from assay.pipeline.pool import Pool
 from assay.pipeline.scan import settle_streams
 from assay.pipeline.scoring_run import ScoringRun, name_stream
@@ -39,7 +38,6 @@ LATER_S = 300.0
 """When what a judge could not answer is asked again, and what broke workers is tried again after it changed."""
 SLACK_S = 60.0
 """What was noted further in the future than this was noted by a clock that has been set back since."""
-DAY = timedelta(days=1)
 
 
 class WorkDone(Struct, frozen=True, kw_only=True):
@@ -172,12 +170,7 @@ class StoreWorker:
 
     def open_models(self) -> ModelAccess:
         """The model, within what is left for today; what it answered before, where it can't be asked."""
-        limit = self.config.model.max_cost
-        if limit is not None:
-            since = (datetime.now(UTC) - DAY).isoformat(timespec="seconds")
-            limit = max(0.0, limit - self.store.work.sum_costs(since))
-        config = replace(self.config, model=replace(self.config.model, max_cost=limit))
-        found = open_models(self.store, config, os.environ)
+        found = open_models(self.store, self.config, os.environ, ASK_WITH_OTHERS)
         if not found.unavailable:
             return found
         check_available(found.unavailable, self.config)

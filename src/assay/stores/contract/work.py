@@ -81,3 +81,15 @@ class WorkStore(Protocol):
 
     def sum_costs(self, since: str) -> float:
         """What calls to models cost since a time, as far as their price is known."""
+
+    def reserve_cost(self, id: str, usd: float, limit: float, since: str, at: str) -> bool:
+        """Set aside what a call may cost, in place of what was under this id; `False` where the limit does not reach.
+
+        What calls since a time did cost and what others set aside since counts; older reservations are dropped.
+        """
+
+    def settle_cost(self, id: str, usd: float) -> None:
+        """Have what was set aside be what it cost, until that is kept with the call."""
+
+    def release_costs(self, ids: Iterable[str]) -> None:
+        """Set nothing aside any more: what it cost is kept with the calls."""

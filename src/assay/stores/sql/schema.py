@@ -277,19 +277,11 @@ batches = Table(
 """Batches that are still being answered."""
 
 remembered = Table(
-    "remembered",
-    TABLES,
-    Column("name", Text, primary_key=True),
-    Column("value", LargeBinary, nullable=False),
+    "remembered", TABLES, Column("name", Text, primary_key=True), Column("value", LargeBinary, nullable=False)
 )
 """How the last report was made, so that what is shown of a session is what that report said; how audits draw."""
 
-printed = Table(
-    "printed",
-    TABLES,
-    Column("id", Text, primary_key=True),
-    Column("body", LargeBinary, nullable=False),
-)
+printed = Table("printed", TABLES, Column("id", Text, primary_key=True), Column("body", LargeBinary, nullable=False))
 """What commands printed, for as long as nobody changes anything: a change of whatever row empties it. SQLite alone."""
 
 written = Table(
@@ -495,3 +487,12 @@ promotions = Table(
     Column("note", LargeBinary, nullable=False),
 )
 """Configurations that were promoted; rows are only ever added."""
+
+reserved_costs = Table(
+    "reserved_costs",
+    TABLES,
+    Column("id", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("usd", Float, nullable=False),
+)
+"""What calls to models cost, at most, that are under way or not kept yet; of whoever was killed, for a day."""

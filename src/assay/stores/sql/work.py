@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from msgspec.structs import asdict
-from sqlalchemy import delete, func, insert, or_, select, text
+from sqlalchemy import delete, func, insert, or_, select, text, update
 
 from assay.stores.contract.told import StreamName
 from assay.stores.contract.work import KeptSeal, Wait
 from assay.stores.sql.database import Database, explain_errors, split_values
-from assay.stores.sql.schema import calls, conversations, files, seals, streams, waits
+from assay.stores.sql.schema import calls, conversations, files, reserved_costs, seals, streams, waits
 from assay.stores.sql.selection import match_names, match_streams, select_stream_files
 from assay.stores.sql.transcripts import build_summary
 from assay.types import StreamSummary
@@ -104,6 +104,28 @@ class SqlWork:
         with self.database.reading() as connection:
             found = connection.execute(select(func.sum(calls.c.cost_usd)).where(calls.c.at >= since)).scalar()
         return float(found or 0)
+
+    def reserve_cost(self, id: str, usd: float, limit: float, since: str, at: str) -> bool:
+        spent = select(func.coalesce(func.sum(calls.c.cost_usd), 0.0)).where(calls.c.at >= since)
+        others = select(func.coalesce(func.sum(reserved_costs.c.usd), 0.0)).where(reserved_costs.c.id != id)
+        mine = reserved_costs.c.id == id
+        with self.database.writing() as connection:
+            connection.execute(delete(reserved_costs).where(reserved_costs.c.at < since))
+            if connection.execute(spent).scalar_one() + connection.execute(others).scalar_one() + usd > limit:
+                return False
+            connection.execute(delete(reserved_costs).where(mine))
+            connection.execute(insert(reserved_costs), [{"id": id, "at": at, "usd": usd}])
+        return True
+
+    def settle_cost(self, id: str, usd: float) -> None:
+        with self.database.writing() as connection:
+            connection.execute(update(reserved_costs).where(reserved_costs.c.id == id).values(usd=usd))
+
+    def release_costs(self, ids: Iterable[str]) -> None:
+        if found := sorted(set(ids)):
+            with self.database.writing() as connection:
+                for some in split_values(found):
+                    connection.execute(delete(reserved_costs).where(reserved_costs.c.id.in_(some)))
 
 
 @contextmanager
