@@ -95,6 +95,33 @@ def test_in_whatever_order_and_however_often_it_comes_the_end_is_that_of_a_score
     assert score_kept(store, config) == score_from_nothing(records, tmp_path, config)
 
 
+DAYS = 24 * 3_600
+
+
+@pytest.mark.parametrize("jump", [40.0, 30 * DAYS, -30 * DAYS, -40.0])
+def test_a_sender_whose_clock_jumps_and_is_set_right_loses_nothing_and_has_nobody_wait(
+    store: Store, tmp_path: Path, jump: float
+):
+    run, worker = ClaudeRun("c-1"), StoreWorker(store, configure(90_000))
+    for words, moved in (("Mend the loom", jump), ("and the reed, too", -jump), ("now weave a hem", 0)):
+        run.ask(words)
+        run.answer("It is done.")
+        run.second += moved
+    for n in range(0, len(run.records), 2):
+        store.telemetry.save_records(run.records[n : n + 2])
+        worker.work()
+        worker.tell()
+    kept = store.telemetry.load_records("claude-code", "c-1")
+    assert {one.id for one in kept} == {one.id for one in run.records}
+    found = worker.find_pending()
+    assert (found.pending, found.failed, found.held, store.work.load_waits()) == (0, 0, 0, {})
+    with open_run(store, worker.config, jobs=1) as told:
+        report = hold_report(score_run(told, remembers=False).report)
+    assert sum(one.facts["turns"] for one in report.sessions) == 3
+    assert "in_progress" not in {one.judge_status for one in report.sessions}
+    assert score_kept(store, worker.config) == score_from_nothing(run.records, tmp_path, worker.config)
+
+
 def test_each_bucket_is_worked_on_by_itself(store: Store):
     for one in make_runs(8):
         store.telemetry.save_records(one)

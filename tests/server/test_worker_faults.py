@@ -1,5 +1,6 @@
 """Workers are killed, and their database is: nothing is lost, and next to nothing is asked twice."""
 
+import os
 import random
 import sys
 import time
@@ -19,9 +20,11 @@ from assay.pipeline.working import StoreWorker
 from assay.reports.json import encode_json
 from assay.stores import Store, open_store
 from assay.types import TelemetryRecord
+from tests.conftest import run
 from tests.make_report import hold_report
-from tests.postgres import PostgresServer
+from tests.postgres import PostgresServer, start_server
 from tests.server.serving import build_logs, run_server
+from tests.server.test_faults import start_serve_at
 from tests.server.test_workers import start_worker, start_workers, wait_until
 from tests.telemetry.make_telemetry import make_edit_run
 
@@ -101,3 +104,23 @@ def test_two_servers_and_three_workers_that_are_killed_end_where_a_score_from_no
             assert report(store) == report_from_nothing(known, tmp_path)
     finally:
         server.close()
+
+
+def test_work_that_waited_when_the_server_was_killed_is_done_by_whoever_works_next(tmp_path: Path):
+    """On PostgreSQL: nothing of what there is to do lies in the server."""
+    tenant = f"waited-{os.getpid()}"
+    url, names = start_server().url(tenant), [f"w-{n}" for n in range(6)]
+    process, address = start_serve_at(url, tmp_path)
+    try:
+        for name in names:
+            sent = httpx.post(f"{address}/v1/logs", json=build_logs("user_prompt", "api_request", session=name))
+            assert sent.status_code == 200
+        assert httpx.get(f"{address}/api/v1/live").json()["pending"] == len(names)
+    finally:
+        process.kill()
+        process.communicate()
+    assert run("work", "--once", "--store", url, "--tenant", tenant).code == 0
+    with closing(open_store(url)) as store:
+        assert is_done(store)
+        told = {one.segment.stream.partition("@")[0] for one in store.sessions.list_segments(None)}
+    assert told == set(names)

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.sessions.turns import TurnBuilder
@@ -136,6 +136,7 @@ RECORDS = st.builds(
 )  # fmt: skip
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(["claude_code", "codex", "otel"]), st.lists(RECORDS, max_size=6))
 def test_wild_records_never_crash_a_reader(source: str, records: list[TelemetryRecord]):
     read(source, records)
