@@ -227,6 +227,22 @@ def test_an_audit_is_drawn_answered_and_goes_on(mine: Asked):
     assert mine.ask("POST", f"{API}/audit/answers", json={**answer, "session": "0000"}).status_code == 404
 
 
+def test_an_audit_takes_answers_only_about_what_was_drawn(mine: Asked):
+    every = [one["id"] for one in read(mine, "/sessions", limit=200)["sessions"]]
+    answer = {"session": every[0], "verdict": "landed"}
+    assert mine.ask("POST", f"{API}/audit/answers", json=answer).status_code == 400  # nothing was
+    (drawn,) = mine.ask("POST", f"{API}/audit", json={"wanted": 1}).json()["waiting"]
+    other = next(one for one in every if one != drawn)
+    refused = mine.ask("POST", f"{API}/audit/answers", json={"session": other, "verdict": "landed"})
+    assert refused.status_code == 400
+    assert "not drawn" in check_document(refused.json())["error"]
+    assert mine.ask("DELETE", f"{API}/audit/answers/{drawn}").status_code == 400  # nobody answered
+    assert read(mine, "/audit")["audit"] is None
+    for verdict in ("landed", "not"):  # a person may think again
+        assert mine.ask("POST", f"{API}/audit/answers", json={"session": drawn, "verdict": verdict}).status_code == 200
+    assert [one["kind"] for one in read(mine, "/log")["deeds"]] == ["audit_answered"] * 2
+
+
 def test_deleted_words_are_gone_and_the_log_says_so(mine: Asked, tmp_path: Path):
     session = read(mine, "/sessions", limit=1)["sessions"][0]["id"]
     said = read(mine, f"/sessions/{session}")["turns"]

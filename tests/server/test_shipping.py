@@ -26,6 +26,7 @@ from assay.pipeline.scoring_run import Selection
 from assay.pipeline.shipping import Sender, Shipping, ShipReport, find_person, name_machine, open_client, ship_sessions
 from assay.reports.json import encode_document
 from assay.resources import EXAMPLES
+from assay.scores.breakdown import Slice
 from assay.sessions.redaction import Redactor
 from assay.stores import open_store, to_tenant_url
 from assay.testing.claude_code import build_prompt, build_reply
@@ -113,6 +114,13 @@ class Team:
         assert reply.status_code == 200, reply.text
         return reply.json()
 
+    def read_slices(self) -> dict[str, list[Slice]]:
+        """All slices, as whoever has the store may see them."""
+        hall = self.running.server.hall
+        store = hall.stores.find(self.tenant)
+        assert store
+        return hall.reports.read_report(self.tenant, store, Selection()).slices
+
     def sessions(self) -> list[dict[str, Any]]:
         found, cursor = [], ""
         while True:
@@ -135,8 +143,8 @@ def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Serve]:
     opened = []
 
     def start(**allowed: Any) -> Team:
-        config = Config(as_of=AS_OF, timezone="UTC", tenants={tenant: Tenant(**allowed)})
-        own = {tenant: Tenant(**allowed)}
+        own = {tenant: Tenant(**{"people": True, **allowed})}
+        config = Config(as_of=AS_OF, timezone="UTC", tenants=own)
         running = run_server(url, EVERY, config=config, own_tenants=own, asks_here=True)
         opened.append(running)
         return Team(running.__enter__(), url, tenant)
@@ -152,7 +160,7 @@ def serve_here(tmp_path: Path) -> Iterator[Serve]:
     opened = []
 
     def start(**allowed: Any) -> Team:
-        config = Config(as_of=AS_OF, timezone="UTC", tenants={"team": Tenant(**allowed)})
+        config = Config(as_of=AS_OF, timezone="UTC", tenants={"team": Tenant(**{"people": True, **allowed})})
         url = place_store(tmp_path)
         running = run_server(url, EVERY, config=config, own_tenants=config.tenants, asks_here=True)
         opened.append(running)
@@ -226,10 +234,12 @@ def test_a_server_tells_of_two_machines_what_both_tell_together(serve: Serve, tm
     }
     assert score["waterfall"]["sessions"] == expected["waterfall"]["sessions"]
     assert score["slices"]["project"] == expected["slices"]["project"]
-    people = {one["name"]: one["score"]["counted"] for one in score["slices"]["person"]}
+    assert (score["slices"]["person"], score["slices"]["machine"]) == ([], [])  # two are no group
+    slices = team.read_slices()
+    people = {one.name: one.score.counted for one in slices["person"]}
     assert people == {"ada": loom.report()["score"]["counted"], "bob": mill.report()["score"]["counted"]}
     assert [one["name"] for one in score["slices"]["tenant"]] == [team.tenant]
-    assert {one["name"] for one in score["slices"]["machine"]} == {"loom", "mill"}
+    assert {one.name for one in slices["machine"]} == {"loom", "mill"}
     trend = team.ask("/trend")
     assert (trend["points"], trend["trend"]) == (expected["slices"]["week"], expected["trends"]["week"])
     ledger = team.ask("/ledger", params={"limit": 200})["ledger"]

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from assay.config import Config
+from assay.pipeline.scoring_run import ScoringRun
 from assay.pipeline.working import StoreWorker
 from assay.stores import open_store, to_tenant_url
 from tests.conftest import environment, is_one_line, run
@@ -96,6 +97,30 @@ def test_what_a_person_says_is_told_at_once_without_any_worker(tmp_path: Path):
         (after,) = read(asked, "sessions")["sessions"]
         assert after["crushed"] is True
         assert read(asked, "score")["score"]["crushed"] == 1
+
+
+def test_no_request_judges_what_waits_for_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    url = place_store(tmp_path)
+    save_runs(url, "c-1", "c-2")
+    work(url)
+    save_runs(url, "c-3")
+    with serve(url, has_workers=True) as asked:
+        one, other = (row["id"] for row in read(asked, "sessions")["sessions"])
+        monkeypatch.setattr(ScoringRun, "judge_streams", None)
+        path, page = f"/api/v1/sessions/{one}", f"/sessions/{one}"
+        assert asked.ask("PUT", f"{path}/mark", json={"verdict": "landed"}).json()["session"]["crushed"] is True
+        assert [row["id"] for row in read(asked, "marks")["sessions"]] == [one]
+        assert asked.ask("DELETE", f"{path}/mark").status_code == 200
+        assert read(asked, f"quality/{one}")["qualities"][0]["session"] == one
+        for deed, said in (
+            ("mark", {"verdict": "not"}), ("unmark", {}), ("rename", {"title": "hem"}), ("unname", {}),
+            ("merge", {"other": other}),
+        ):  # fmt: skip
+            done = asked.ask("POST", f"{page}/{deed}", data=said, follow_redirects=False)
+            assert done.status_code == 303, deed
+        asked.ask("POST", "/api/v1/audit", json={"wanted": 1})
+        assert asked.get(f"{page}?quality=enhanced", headers={"accept": "text/html"}).status_code == 200
+        assert read(asked, "live")["pending"] == 1
 
 
 def test_what_waits_is_counted_for_whoever_watches(tmp_path: Path):

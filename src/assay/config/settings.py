@@ -120,7 +120,7 @@ class Tenant(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     words: bool = False
     """A server takes words that other machines ship; else facts and judgements alone."""
     people: bool = False
-    """A server's pages tell people apart; only the file of whoever runs it says so."""
+    """A server tells people apart, on pages and in the API; only the file of whoever runs it says so."""
 
 
 class Ship(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

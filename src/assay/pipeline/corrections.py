@@ -1,5 +1,7 @@
 """A person's word on sessions: split, merge, rename, mark. It is kept for good and wins over every later run."""
 
+from collections.abc import Iterable, Sequence
+
 from assay.config import Config
 from assay.errors import BadInput
 from assay.pipeline.lookup import find_session_of, find_sessions, read_placed_turns
@@ -20,7 +22,11 @@ Placed = list[tuple[Segment, int, Turn]]
 
 def find_one_session(store: Store, config: Config, prefix: str) -> Session:
     """The session whose id begins so; none or several are told."""
-    found = find_sessions(store, config, prefix.lower()) if prefix else []
+    return pick_session(find_sessions(store, config, prefix.lower()) if prefix else [], prefix)
+
+
+def pick_session(found: Sequence[Session], prefix: str) -> Session:
+    """The only one of what was found by the beginning of an id."""
     if not found:
         said = format_line(prefix, 60)
         raise BadInput(f"no session begins with {said!r}; `assay sessions` lists them, `assay score` reads what is new")
@@ -37,7 +43,7 @@ def refuse_shipped(*sessions: Session) -> None:
     """What another machine shipped is cut, joined and named there."""
     for one in sessions:
         if one.machine:
-            raise BadInput(f"{one.id} was shipped from {one.machine}; correct it there, and ship it again")
+            raise BadInput(f"{one.id} was shipped from another machine; correct it there, and ship it again")
 
 
 def split_session(store: Store, config: Config, session: Session, turn: str, at: str) -> tuple[Session, Session]:
@@ -72,18 +78,29 @@ def find_turn(placed: Placed, session: Session, turn: str) -> int:
 
 
 def merge_sessions(store: Store, config: Config, session: Session, other: Session, at: str) -> Session:
-    """Let a session go on with another."""
+    """Let a session go on with another; gives the whole."""
+    save_merge(store, session, other, at)
+    return find_session_of(store, config, session.id)
+
+
+def save_merge(store: Store, session: Session, other: Session, at: str) -> None:
+    """Keep that a session goes on with another, by a person's word."""
     refuse_shipped(session, other)
     if session.id == other.id:
         raise BadInput(f"{session.id} can't be merged with itself; give the ids of two sessions")
     if session.tenant != other.tenant:
         raise BadInput(f"{session.id} and {other.id} belong to different tenants; their sessions stay apart")
     store.corrections.save_correction(PersonCorrection(kind="merge", turn=other.id, into=session.id, at=at))
-    return find_session_of(store, config, session.id)
 
 
 def rename_session(store: Store, config: Config, session: Session, title: str, at: str) -> Session:
-    """Give a session a title."""
+    """Give a session a title; gives it as it is told then."""
+    save_title(store, session, title, at)
+    return find_session_of(store, config, session.id)
+
+
+def save_title(store: Store, session: Session, title: str, at: str) -> None:
+    """Keep the title that a person gives a session."""
     refuse_shipped(session)
     said = flatten_words(title)
     if not said:
@@ -91,16 +108,20 @@ def rename_session(store: Store, config: Config, session: Session, title: str, a
     if len(said) > LONGEST_TITLE:
         raise BadInput(f"the title has {len(said)} characters; give at most {LONGEST_TITLE}")
     store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title=said, at=at))
-    return find_session_of(store, config, session.id)
 
 
 def withdraw_title(store: Store, config: Config, session: Session, at: str) -> Session:
-    """Take back the title that somebody gave a session: it is called as the judge calls it again."""
+    """Take back the title that somebody gave a session; gives it as it is told then."""
+    take_back_title(store, session, at)
+    return find_session_of(store, config, session.id)
+
+
+def take_back_title(store: Store, session: Session, at: str) -> None:
+    """Keep that a session is called as the judge calls it again."""
     given = [one for one in store.corrections.load_corrections() if one.kind == "rename" and one.turn == session.id]
     if not given or not given[-1].title:
         raise BadInput(f"nobody renamed {session.id}; it has its own title")
     store.corrections.save_correction(PersonCorrection(kind="rename", turn=session.id, title="", at=at))
-    return find_session_of(store, config, session.id)
 
 
 def flatten_words(text: str) -> str:
@@ -112,19 +133,31 @@ def flatten_words(text: str) -> str:
 
 
 def mark_landing(store: Store, config: Config, session: Session, verdict: VerdictKind, why: str, at: str) -> Session:
-    """Say how a session ended."""
+    """Say how a session ended; gives it as it is told then."""
+    save_mark(store, session, verdict, why, at)
+    return find_session_of(store, config, session.id)
+
+
+def save_mark(store: Store, session: Session, verdict: VerdictKind, why: str, at: str) -> None:
+    """Keep how a session ended, by a person's word."""
     said = flatten_words(why)
     if len(said) > LONGEST_WHY:
         raise BadInput(f"--why has {len(said)} characters; give at most {LONGEST_WHY}")
     word = PersonVerdict(turn=session.id, verdict=verdict, why=said, at=at, turns=session.facts["turns"])
     store.corrections.save_verdicts([word])
-    return find_session_of(store, config, session.id)
 
 
 def withdraw_verdict(store: Store, config: Config, session: Session, at: str) -> Session:
-    """Take back what a person said last of how a session ended: its marks, or the answer to an audit after them."""
+    """Take back what a person said last of how a session ended; gives it as it is told then."""
+    take_back_mark(store, session, at)
+    return find_session_of(store, config, session.id)
+
+
+def take_back_mark(store: Store, session: Session, at: str) -> None:
+    """Keep that a person takes back what they said last: a session's marks, or the answer to an audit after them."""
     segments = [session.id, *(join.id for join in session.merged_from)]
-    turns = {turn for one in store.sessions.list_segments(None) if one.segment.id in segments for turn in one.turns}
+    there = store.sessions.list_segments(None, [(session.agent, one) for one in session.streams])
+    turns = {turn for one in there if one.segment.id in segments for turn in one.turns}
     standing = [
         one for one in pick_standing(store.corrections.load_verdicts()) if one.turn in turns or one.turn in segments
     ]
@@ -135,12 +168,15 @@ def withdraw_verdict(store: Store, config: Config, session: Session, at: str) ->
     store.corrections.save_verdicts(
         [PersonVerdict(turn=one.turn, verdict=TAKEN_BACK, at=later, is_sampled=one.is_sampled) for one in taken]
     )
-    return find_session_of(store, config, session.id)
 
 
 def list_marked(store: Store, config: Config) -> list[Session]:
     """All sessions of which a person said how they ended, by when they said it."""
-    return sorted(find_marked(store, config), key=lambda one: (one.marked.at if one.marked else "", one.id))
+    return sort_marked(find_marked(store, config))
+
+
+def sort_marked(sessions: Iterable[Session]) -> list[Session]:
+    return sorted(sessions, key=lambda one: (one.marked.at if one.marked else "", one.id))
 
 
 def count_strangers(store: Store) -> int:

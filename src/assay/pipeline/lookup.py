@@ -139,8 +139,12 @@ def find_session_of(store: Store, config: Config, segment: str) -> Session:
 def list_marked(store: Store, config: Config) -> list[Session]:
     """All sessions of which a person said how they ended."""
     with open_run(store, config) as run:
-        index = index_sessions(run)
-        return [one for one in index.load_sessions(index.list_marked()) if one.marked]
+        return load_marked(index_sessions(run))
+
+
+def load_marked(index: SessionIndex) -> list[Session]:
+    """The same, as an index has them."""
+    return [one for one in index.load_sessions(index.list_marked()) if one.marked]
 
 
 def read_turns(store: Store, config: Config, session: Session) -> list[Turn]:

@@ -2,6 +2,7 @@
 
 - `settings`: where it listens, and its limits; `keys`: making, hashing and revoking keys
 - `connections`: slow clients are cut off, and stopping loses nothing; `guard`: the door, which every request passes
+- `people`: whether people are told apart, one rule for all answers
 - `access`: who comes in, by name, page and key; `tenants`: each one's own store; `limits`: sizes, times and rates
 - `receiver`: telemetry from bytes to records; `writer`: many requests in one transaction
 - `hall`: what all share, and chores such as retention; `app`: every route, of which `api/` has the handlers

@@ -122,7 +122,7 @@ class EvaluationsView(Document, frozen=True, kw_only=True, tag="evaluations"):
     evaluations: list[EvaluationLine]
 
 
-def build_score_view(report: Report, by: Sequence[str], pending: int = 0) -> ScoreView:
+def build_score_view(report: Report, slices: dict[str, list[Slice]], pending: int = 0) -> ScoreView:
     """A report without its sessions, sliced by what was asked for."""
     taken = {name: getattr(report, name) for name in ScoreView.__struct_fields__ if hasattr(report, name)}
-    return ScoreView(**taken | {"slices": {one: report.slices[one] for one in by}, "pending": pending})
+    return ScoreView(**taken | {"slices": slices, "pending": pending})

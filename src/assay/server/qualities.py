@@ -4,19 +4,27 @@ Looking at a session takes hundredths of a second. A page looks at the newest fo
 then, and has the others looked at meanwhile.
 """
 
+import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from hashlib import blake2b
 from threading import Lock
 
 import msgspec
 from msgspec.structs import replace
 
+from assay.config import Config
+from assay.pipeline.lookup import read_turns
+from assay.pipeline.models import AskOptions, open_models
+from assay.pipeline.quality import Subject, judge_quality
 from assay.server.reading import ReportReader
+from assay.stores import Store
 from assay.types import Session
-from assay.types.quality import Quality
+from assay.types.quality import Profile, Quality
 
 LOOKING_S, LATER_S = 2.5, 20.0
 """How long somebody waits, and how long one errand in the background goes on."""
@@ -25,6 +33,13 @@ MOST, MOST_KEPT = 2_000, 8_000
 KEPT_S = 600.0
 """Words may be withdrawn without the session changing: what is said of it is made anew after a while."""
 Look = Callable[[Session], Quality]
+
+
+def judge_one(store: Store, config: Config, profile: Profile, one: Session, *, is_named: bool = False) -> Quality:
+    """The quality of a session by what is known: of a model, what it was asked before."""
+    subject = Subject(session=one, read=partial(read_turns, store, config, one), is_named=is_named)
+    with closing(open_models(store, config, os.environ, AskOptions(only_kept=True))) as desk:
+        return judge_quality([subject], profile, config, desk)[0]
 
 
 class QualityShelf:

@@ -20,10 +20,11 @@ from msgspec.structs import replace
 from assay.config import Config, pick_zone
 from assay.listing import TELEMETRY_ROOT
 from assay.pipeline.audit import AuditQueue, build_queue
+from assay.pipeline.corrections import find_one_session, list_marked, pick_session, sort_marked
 from assay.pipeline.inputs import FoundFiles
 from assay.pipeline.kept_report import build_choice, count_all, is_kept, open_kept
 from assay.pipeline.live import list_live
-from assay.pipeline.lookup import find_sessions, read_turns
+from assay.pipeline.lookup import KeptIndex, load_marked, read_turns
 from assay.pipeline.places import list_places
 from assay.pipeline.pool import ignore_progress
 from assay.pipeline.scan import scan
@@ -59,6 +60,8 @@ LIVE = FoundFiles(roots=(TELEMETRY_ROOT,))
 """Telemetry that came in since, to be read before anything is said."""
 NOT_TOLD = "the sessions are being put together for the first time by these settings; try again"
 NO_SESSION = "there is no such session"
+MOST_BEGUN = 100
+"""Sessions that are read because their ids begin alike."""
 AT_ONCE = 500
 """Rows that are looked through for an intent, which the database does not know."""
 
@@ -291,11 +294,32 @@ class ReportReader:
             raise Refusal(404, NO_SESSION)
         return told[0]
 
-    def read_session(self, tenant: str, store: Store, id: str) -> SessionDetail:
-        """One session with its turns, as a report tells it."""
+    def find_session(self, tenant: str, store: Store, id: str) -> Session:
+        """The session of this very id; nothing is judged for it where others judge."""
         told = self.find_told(tenant, store, id)
         if told.id != id:
             raise Refusal(404, NO_SESSION)
+        return told
+
+    def find_begun(self, tenant: str, store: Store, prefix: str) -> Session:
+        """The one session whose id begins so; none or several are told."""
+        if not self.update(tenant, store):
+            return find_one_session(store, self.config, prefix)
+        begun = store.told.find_begun(prefix) if is_id(prefix) else []
+        names = [name for name, _ in begun if name[1].startswith(prefix)][:MOST_BEGUN]
+        found = [SESSION(body) for body in store.told.list_bodies(ToldChoice(names=tuple(names)))]
+        return pick_session([one for one in found if one.id == prefix] or found, prefix)
+
+    def list_marked(self, tenant: str, store: Store) -> list[Session]:
+        """Sessions of which a person said how they ended, by when they said it."""
+        if not self.update(tenant, store):
+            return list_marked(store, self.config)
+        with self.take_place(), open_run(store, self.config, jobs=1) as run:
+            return sort_marked(load_marked(KeptIndex(run)))
+
+    def read_session(self, tenant: str, store: Store, id: str) -> SessionDetail:
+        """One session with its turns, as a report tells it."""
+        told = self.find_session(tenant, store, id)
         with self.take_place():
             turns = read_turns(store, self.config, told)
             return build_session(told, turns, list_places(store, self.config, told))
@@ -321,14 +345,6 @@ def tell_changes(run: ScoringRun, *, may_begin: bool) -> bool:
 def is_id(text: str) -> bool:
     """Whether a text can be the id of a session."""
     return 4 <= len(text) <= 64 and text.isascii() and text.isalnum()
-
-
-def find_session(store: Store, config: Config, id: str) -> Session:
-    """The session of this very id."""
-    found = [one for one in find_sessions(store, config, id) if one.id == id] if is_id(id) else []
-    if not found:
-        raise Refusal(404, NO_SESSION)
-    return found[0]
 
 
 def page_told(store: Store, wanted: SessionFilter, after: Sequence[str], most: int) -> list[Placed[Session]]:

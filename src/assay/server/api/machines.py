@@ -24,6 +24,7 @@ from assay.server.guard import read_headers
 from assay.server.hall import Hall
 from assay.server.keys import format_now
 from assay.server.limits import read_body, unpack_body
+from assay.server.people import BY_PEOPLE, check_people
 from assay.server.replies import Refusal
 from assay.server.seals import open_cursor, seal_cursor
 from assay.server.threads import run_in_thread
@@ -67,8 +68,10 @@ class ShipmentOperation(Operation):
 def list_machines(
     request: AnyRequest, hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]
 ) -> Response[MachinesView]:
-    """List the machines that shipped sessions, and whose they are."""
+    """List the machines that shipped sessions, and whose they are, to who may delete them or tell people apart."""
     store = hall.open_store(visitor)
+    if not visitor.may("admin"):
+        check_people(hall, visitor, store, BY_PEOPLE)
     return answer(request, store, MachinesView(machines=store.shipped.list_machines()))
 
 

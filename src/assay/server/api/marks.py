@@ -7,8 +7,8 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 from msgspec import Meta, Struct
 
-from assay.pipeline.audit import begin_draw, draw_sessions, save_answer, withdraw_answer
-from assay.pipeline.corrections import list_marked, mark_landing, withdraw_verdict
+from assay.pipeline.audit import begin_draw, save_answer, withdraw_answer
+from assay.pipeline.corrections import save_mark, take_back_mark
 from assay.pipeline.scoring_run import Selection
 from assay.pipeline.shipped import forget_shipped
 from assay.pipeline.store_care import forget_streams
@@ -18,10 +18,11 @@ from assay.server.api.answers import ERRORS, READS, TAGGED, AnyRequest, answer, 
 from assay.server.documents import AuditProgress, ForgottenWords, MarkedSession
 from assay.server.hall import Hall
 from assay.server.keys import format_now
-from assay.server.reading import find_session
+from assay.server.people import hide_people
+from assay.server.replies import Refusal
 from assay.server.threads import run_in_thread
 from assay.stores import Store
-from assay.types import AuditDraw, Deed, DeedKind
+from assay.types import Deed, DeedKind
 
 
 class MarkRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,8 +52,7 @@ def list_marks(
 ) -> Response[SessionsView]:
     """List the sessions of which somebody said how they ended."""
     store = hall.open_store(visitor)
-    with hall.reports.take_place():
-        found = list_marked(store, hall.settings.config)
+    found = hide_people(hall, visitor, store, hall.reports.list_marked(visitor.tenant, store))
     return answer(request, store, SessionsView(sessions=found, ledger=()))
 
 
@@ -62,12 +62,10 @@ def mark_session(
     session: FromPath[str], data: JSONBody[MarkRequest], hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]
 ) -> Response[MarkedSession]:
     """Say how a session ended; it wins over every judge."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        found = find_session(store, config, session)
-        after = mark_landing(store, config, found, data.verdict, data.why, format_now())
-    note(hall, visitor, store, "session_marked", session)
-    return answer_change(MarkedSession(session=after))
+    store = hall.open_store(visitor)
+    found = hall.reports.find_session(visitor.tenant, store, session)
+    save_mark(store, found, data.verdict, data.why, format_now())
+    return tell_marked(hall, visitor, store, session)
 
 
 @delete("/api/v1/sessions/{session:str}/mark", status_code=200, responses=ERRORS)
@@ -76,11 +74,16 @@ def withdraw_mark(
     session: FromPath[str], hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]
 ) -> Response[MarkedSession]:
     """Take back what was said of how a session ended."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        after = withdraw_verdict(store, config, find_session(store, config, session), format_now())
+    store = hall.open_store(visitor)
+    take_back_mark(store, hall.reports.find_session(visitor.tenant, store, session), format_now())
+    return tell_marked(hall, visitor, store, session)
+
+
+def tell_marked(hall: Hall, visitor: Visitor, store: Store, session: str) -> Response[MarkedSession]:
+    """Write down that a session was marked, and tell it anew."""
     note(hall, visitor, store, "session_marked", session)
-    return answer_change(MarkedSession(session=after))
+    after = hall.reports.find_told(visitor.tenant, store, session)
+    return answer_change(MarkedSession(session=hide_people(hall, visitor, store, [after])[0]))
 
 
 @delete("/api/v1/sessions/{session:str}/words", status_code=200, responses=ERRORS)
@@ -89,9 +92,9 @@ def delete_words(
     session: FromPath[str], hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]
 ) -> Response[ForgottenWords]:
     """Delete every word of the conversations that a session stands in, for good; facts in numbers stay."""
-    store, config = hall.open_store(visitor), hall.settings.config
+    store = hall.open_store(visitor)
+    found = hall.reports.find_session(visitor.tenant, store, session)
     with hall.reports.take_place():
-        found = find_session(store, config, session)
         streams = store.transcripts.list_stream_files({(found.agent, one) for one in found.streams})
         gone = forget_streams(store, streams)
         gone += forget_shipped(store, store.shipped.find_relatives([(found.agent, found.id)]))
@@ -131,7 +134,11 @@ def answer_audit(
 ) -> Response[AuditProgress]:
     """Say whether a session that was drawn landed."""
     store = hall.open_store(visitor)
-    save_answer(store, find_session(store, hall.settings.config, data.session), data.verdict, format_now())
+    found = hall.reports.find_session(visitor.tenant, store, data.session)
+    queue = hall.reports.read_queue(visitor.tenant, store)
+    if found.id not in {*queue.waiting, *(one.id for one in queue.answered)}:
+        raise Refusal(400, "this session was not drawn; `waiting` of GET /api/v1/audit has those that are asked about")
+    save_answer(store, found, data.verdict, format_now())
     note(hall, visitor, store, "audit_answered", data.session)
     return answer_change(read_progress(hall, visitor, store))
 
@@ -143,7 +150,10 @@ def withdraw_audit(
 ) -> Response[AuditProgress]:
     """Take an answer back; the session is asked about again."""
     store = hall.open_store(visitor)
-    withdraw_answer(store, find_session(store, hall.settings.config, session), format_now())
+    found = hall.reports.find_session(visitor.tenant, store, session)
+    if found.id not in {one.id for one in hall.reports.read_queue(visitor.tenant, store).answered}:
+        raise Refusal(400, "nobody answered about this session in an audit; there is nothing to take back")
+    withdraw_answer(store, found, format_now())
     note(hall, visitor, store, "audit_answered", session)
     return answer_change(read_progress(hall, visitor, store))
 
@@ -151,14 +161,13 @@ def withdraw_audit(
 def read_progress(hall: Hall, visitor: Visitor, store: Store) -> AuditProgress:
     """How far the audit of a tenant's sessions is."""
     report = hall.reports.read_report(visitor.tenant, store, Selection())
-    draw = store.corrections.load_draw() or AuditDraw(seed="", wanted=0)
-    waiting = draw_sessions(report.sessions, draw)[1] if draw.seed else []
+    queue = hall.reports.read_queue(visitor.tenant, store)
     return AuditProgress(
-        wanted=draw.wanted,
+        wanted=queue.wanted,
         audit=report.audit,
         corrected=report.score.corrected,
         predicted=report.score.predicted,
-        waiting=[one.id for one in waiting],
+        waiting=[*queue.waiting],
     )
 
 

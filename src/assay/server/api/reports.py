@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -13,12 +12,12 @@ from litestar import Response, get
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.config import pick_zone
 from assay.errors import BadInput
 from assay.pipeline.inputs import parse_time
-from assay.pipeline.models import AskOptions, open_models
-from assay.pipeline.quality import judge_quality, list_subjects, pick_quality_model
+from assay.pipeline.quality import pick_quality_model
 from assay.pipeline.scoring_run import Selection
 from assay.reports.json import SessionDetail
 from assay.scores import profiles
@@ -28,7 +27,9 @@ from assay.server.access import Visitor
 from assay.server.api.answers import READS, TAGGED, AnyRequest, answer
 from assay.server.documents import LedgerPage, ScoreView, SessionsPage, TrendView, build_score_view
 from assay.server.hall import Hall
-from assay.server.reading import Placed, SessionFilter, find_session
+from assay.server.people import check_people, hide_people, select_slices
+from assay.server.qualities import judge_one
+from assay.server.reading import Placed, SessionFilter
 from assay.server.replies import Refusal
 from assay.server.seals import open_cursor, seal_cursor
 from assay.server.threads import run_in_thread
@@ -102,10 +103,12 @@ def tell_score(
     by: Annotated[list[By] | None, QueryParameter(description="Slices to tell, too.")] = None,
 ) -> Response[ScoreView]:
     """Tell the PRISM Score with all that is said beside it."""
-    store = hall.open_store(visitor)
+    store, ways = hall.open_store(visitor), list(dict.fromkeys(by or ()))
+    check_people(hall, visitor, store, ways)
     report = hall.reports.read_report(visitor.tenant, store, build_selection(hall, since, until, project))
     pending = hall.reports.count_pending(visitor.tenant, store)
-    return answer(request, store, build_score_view(report, list(dict.fromkeys(by or ())), pending))
+    slices = {one: select_slices(one, report.slices[one], visitor, store) for one in ways}
+    return answer(request, store, build_score_view(report, slices, pending))
 
 
 @get("/api/v1/trend", responses=READS, response_headers=TAGGED)
@@ -151,7 +154,8 @@ def list_sessions(
     read = partial(hall.reports.page_sessions, visitor.tenant, store, wanted)
     rows, after = page.read(store, page.describe("sessions", str(crushed), intent), read)
     pending = hall.reports.count_pending(visitor.tenant, store)
-    return answer(request, store, SessionsPage(sessions=rows, next=after, pending=pending))
+    seen = hide_people(hall, visitor, store, rows)
+    return answer(request, store, SessionsPage(sessions=seen, next=after, pending=pending))
 
 
 @get("/api/v1/sessions/{session:str}", responses=READS, response_headers=TAGGED)
@@ -161,7 +165,9 @@ def tell_session(
 ) -> Response[SessionDetail]:
     """Tell one session with its turns."""
     store = hall.open_store(visitor)
-    return answer(request, store, hall.reports.read_session(visitor.tenant, store, session))
+    found = hall.reports.read_session(visitor.tenant, store, session)
+    seen = hide_people(hall, visitor, store, [found.session])[0]
+    return answer(request, store, replace(found, session=seen))
 
 
 @get("/api/v1/ledger", responses=READS, response_headers=TAGGED)
@@ -194,8 +200,12 @@ def tell_quality(
 ) -> Response[Qualities]:
     """Tell how well a session was run, by a profile; a model is never asked anything new."""
     store = hall.open_store(visitor)
+    asked, told = find_profile(profile), hall.reports.find_session(visitor.tenant, store, session)
+    if told.machine:
+        raise Refusal(404, "this session was shipped from another machine; its quality is told there")
     with hall.reports.take_place():
-        return answer(request, store, read_quality(store, hall, session, find_profile(profile)))
+        found = [judge_one(store, pick_quality_model(hall.settings.config), asked, told, is_named=True)]
+    return answer(request, store, Qualities(qualities=found, summary=build_group("all", found, asked)))
 
 
 def find_profile(name: str) -> Profile:
@@ -204,17 +214,6 @@ def find_profile(name: str) -> Profile:
     if not PROFILE.fullmatch(name) or name not in known:
         raise Refusal(404, "there is no such profile")
     return profiles.load_profile(name, profiles.list_folders(os.environ, Path.cwd()))
-
-
-def read_quality(store: Store, hall: Hall, id: str, profile: Profile) -> Qualities:
-    """How well one session was run, by what is known."""
-    config = pick_quality_model(hall.settings.config)
-    if machine := find_session(store, config, id).machine:
-        raise Refusal(404, f"this session was shipped from {machine}; its quality is told there")
-    subjects = [one for one in list_subjects(store, config, None, Selection(), [id]) if one.session.id == id]
-    with closing(open_models(store, config, os.environ, AskOptions(only_kept=True))) as desk:
-        found = judge_quality(subjects, profile, config, desk)
-    return Qualities(qualities=found, summary=build_group("all", found, profile))
 
 
 DEPENDENCIES = {"page": Provide(read_page_request, sync_to_thread=False)}

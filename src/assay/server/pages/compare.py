@@ -16,6 +16,7 @@ from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import build_selection
 from assay.server.hall import Hall
 from assay.server.pages.answers import answer_page, build_context, read_given
+from assay.server.people import BY_PEOPLE, FEW, check_people, has_few, is_alone
 from assay.server.reading import SessionFilter
 from assay.server.threads import run_in_thread
 from assay.stores import Store
@@ -36,9 +37,13 @@ def show_compare(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     selection = build_selection(hall, *window.values())
     found, trouble, cut = None, "", 0
     if given["at"] or (given["a"] and given["b"]):
+        named = [kind for side in (given["a"], given["b"]) if (kind := side.strip().partition(":")[0]) in BY_PEOPLE]
+        check_people(hall, visitor, store, named)
         sessions, cut = read_sessions(hall, visitor, store, selection)
         try:
             found = compare_sides(hall, sessions, (given["a"], given["b"]), given["at"])
+            if named and not is_alone(visitor, store) and has_few(found, sessions):
+                found, trouble = None, FEW
         except BadInput as error:
             trouble = str(error).partition("\n")[0]
     elif given["a"] or given["b"]:

@@ -13,7 +13,6 @@ from assay.server.api.marks import note
 from assay.server.hall import Hall
 from assay.server.keys import format_now
 from assay.server.pages.answers import go_to
-from assay.server.reading import find_session
 from assay.server.threads import run_in_thread
 from assay.types import DeedKind
 from assay.web.links import to_session
@@ -51,10 +50,9 @@ def mark(
     visitor: NamedDependency[Visitor],
 ) -> Response[Any]:
     """Say how a session ended."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        one = find_session(store, config, session)
-        corrections.mark_landing(store, config, one, data.verdict, data.why, format_now())
+    store = hall.open_store(visitor)
+    one = hall.reports.find_session(visitor.tenant, store, session)
+    corrections.save_mark(store, one, data.verdict, data.why, format_now())
     return finish(hall, visitor, "session_marked", session, session)
 
 
@@ -62,9 +60,8 @@ def mark(
 @run_in_thread
 def unmark(session: FromPath[str], hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]) -> Response[Any]:
     """Take back how a session ended."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        corrections.withdraw_verdict(store, config, find_session(store, config, session), format_now())
+    store = hall.open_store(visitor)
+    corrections.take_back_mark(store, hall.reports.find_session(visitor.tenant, store, session), format_now())
     return finish(hall, visitor, "session_marked", session, session)
 
 
@@ -77,9 +74,9 @@ def rename(
     visitor: NamedDependency[Visitor],
 ) -> Response[Any]:
     """Give a session a title."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        corrections.rename_session(store, config, find_session(store, config, session), data.title, format_now())
+    store = hall.open_store(visitor)
+    one = hall.reports.find_session(visitor.tenant, store, session)
+    corrections.save_title(store, one, data.title, format_now())
     return finish(hall, visitor, "session_corrected", session, session)
 
 
@@ -87,9 +84,8 @@ def rename(
 @run_in_thread
 def unname(session: FromPath[str], hall: NamedDependency[Hall], visitor: NamedDependency[Visitor]) -> Response[Any]:
     """Take a title back."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        corrections.withdraw_title(store, config, find_session(store, config, session), format_now())
+    store = hall.open_store(visitor)
+    corrections.take_back_title(store, hall.reports.find_session(visitor.tenant, store, session), format_now())
     return finish(hall, visitor, "session_corrected", session, session)
 
 
@@ -103,8 +99,8 @@ def split(
 ) -> Response[Any]:
     """Let a new session begin with a turn; it is shown."""
     store, config = hall.open_store(visitor), hall.settings.config
+    one = hall.reports.find_session(visitor.tenant, store, session)
     with hall.reports.take_place():
-        one = find_session(store, config, session)
         _, new = corrections.split_session(store, config, one, data.turn, format_now())
     return finish(hall, visitor, "session_corrected", session, new.id)
 
@@ -118,14 +114,12 @@ def merge(
     visitor: NamedDependency[Visitor],
 ) -> Response[Any]:
     """Let a session go on with another."""
-    store, config = hall.open_store(visitor), hall.settings.config
-    with hall.reports.take_place():
-        one, other = (
-            find_session(store, config, session),
-            corrections.find_one_session(store, config, data.other.strip()),
-        )
-        whole = corrections.merge_sessions(store, config, one, other, format_now())
-    return finish(hall, visitor, "session_corrected", session, whole.id)
+    store = hall.open_store(visitor)
+    one = hall.reports.find_session(visitor.tenant, store, session)
+    other = hall.reports.find_begun(visitor.tenant, store, data.other.strip().lower())
+    corrections.save_merge(store, one, other, format_now())
+    note(hall, visitor, store, "session_corrected", session)
+    return go_to(to_session(hall.reports.find_told(visitor.tenant, store, session).id))
 
 
 HANDLERS: list[Any] = [mark, unmark, rename, unname, split, merge]

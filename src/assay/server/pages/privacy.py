@@ -14,6 +14,7 @@ from assay.server.access import Visitor
 from assay.server.api.answers import AnyRequest
 from assay.server.hall import Hall
 from assay.server.pages.answers import answer_page, build_context
+from assay.server.people import tells_people
 from assay.server.tenants import HOME
 from assay.server.threads import run_in_thread
 from assay.web.pages.privacy import PrivacyShown, TenantRule, render_privacy
@@ -28,7 +29,8 @@ def show_privacy(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     """Show what left and what stays."""
     store, config = hall.open_store(visitor), hall.settings.config
     report = hall.reports.read_report(visitor.tenant, store, Selection())
-    machines = [(one.name, one.sessions, one.shipped_at) for one in store.shipped.list_machines()]
+    listed = store.shipped.list_machines() if tells_people(hall, visitor, store) else []
+    machines = [(one.name, one.sessions, one.shipped_at) for one in listed]
     shown = PrivacyShown(
         judge=config.judge,
         to=describe_model(config, os.environ).where if needs_model(config) else None,

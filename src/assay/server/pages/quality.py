@@ -1,7 +1,6 @@
 """`/quality`: how well sessions were run."""
 
 import os
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,7 @@ from typing import Any
 from litestar import Response, get
 from litestar.di import NamedDependency
 
-from assay.config import Config
-from assay.pipeline.lookup import read_turns
-from assay.pipeline.models import AskOptions, open_models
-from assay.pipeline.quality import Subject, judge_quality, pick_quality_model
+from assay.pipeline.quality import pick_quality_model
 from assay.scores import profiles
 from assay.scores.quality_means import build_group
 from assay.server.access import Visitor
@@ -20,12 +16,10 @@ from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import build_selection, find_profile
 from assay.server.hall import Hall
 from assay.server.pages.answers import answer_page, build_context, read_given
-from assay.server.qualities import MOST
+from assay.server.qualities import MOST, judge_one
 from assay.server.reading import SessionFilter
 from assay.server.threads import run_in_thread
-from assay.stores import Store
-from assay.types import Session
-from assay.types.quality import Profile, Qualities, Quality
+from assay.types.quality import Qualities
 from assay.web.pages.quality import BINS, QualityShown, render_quality
 
 WINDOW = ("since", "until", "project")
@@ -41,7 +35,7 @@ def show_quality(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     wanted = SessionFilter(selection=build_selection(hall, *(given[name] for name in WINDOW)))
     rows = [one for _, one in hall.reports.page_sessions(visitor.tenant, store, wanted, (), MOST)][:MOST]
     config = pick_quality_model(hall.settings.config)
-    look = partial(look_at, store, config, asked)
+    look = partial(judge_one, store, config, asked)
     found = hall.qualities.look(visitor.tenant, f"{config.judge} {asked.name}", rows, look, hall.reports)
     shown = QualityShown(
         found=Qualities(qualities=found, summary=build_group("all", found, asked)),
@@ -56,13 +50,6 @@ def show_quality(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     }
     context = build_context(hall, visitor, {name: given[name] for name in WINDOW})
     return answer_page(request, store, render_quality(shown, given | checked, context), context)
-
-
-def look_at(store: Store, config: Config, profile: Profile, one: Session) -> Quality:
-    """The quality of a session by what is known: of a model, what it was asked before."""
-    subject = Subject(session=one, read=partial(read_turns, store, config, one))
-    with closing(open_models(store, config, os.environ, AskOptions(only_kept=True))) as desk:
-        return judge_quality([subject], profile, config, desk)[0]
 
 
 HANDLERS: list[Any] = [show_quality]

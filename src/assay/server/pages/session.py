@@ -1,8 +1,6 @@
 """`/sessions/ID`: one session, a page of its turns at a time."""
 
-import os
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -10,15 +8,14 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from assay.pipeline.models import AskOptions, open_models
 from assay.pipeline.places import list_places
-from assay.pipeline.quality import judge_quality, list_subjects, pick_quality_model
-from assay.pipeline.scoring_run import Selection
+from assay.pipeline.quality import pick_quality_model
 from assay.server.access import Visitor
 from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import find_profile
 from assay.server.hall import Hall
 from assay.server.pages.answers import answer_page, build_context, go_to, read_given, read_number
+from assay.server.qualities import judge_one
 from assay.server.threads import run_in_thread
 from assay.stores import Store, ToldChoice
 from assay.types import LedgerLine, Session
@@ -88,13 +85,10 @@ STARTED = msgspec.json.Decoder(Started).decode
 
 
 def read_quality(hall: Hall, store: Store, session: Session, profile: str) -> Quality | None:
-    """How well a session was run, by what is known: a model is never asked anything new."""
-    config = pick_quality_model(hall.settings.config)
-    some = [
-        one for one in list_subjects(store, config, None, Selection(), [session.id]) if one.session.id == session.id
-    ]
-    with closing(open_models(store, config, os.environ, AskOptions(only_kept=True))) as desk:
-        return next(iter(judge_quality(some, find_profile(profile), config, desk)), None)
+    """How well a session was run, by what is known; of one that was shipped, that is told where it was."""
+    if session.machine:
+        return None
+    return judge_one(store, pick_quality_model(hall.settings.config), find_profile(profile), session, is_named=True)
 
 
 HANDLERS: list[Any] = [show_session]

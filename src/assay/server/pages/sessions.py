@@ -14,6 +14,7 @@ from assay.server.api.reports import build_selection
 from assay.server.hall import Hall
 from assay.server.looking import Lookout, SessionsWanted
 from assay.server.pages.answers import answer_page, build_context, read_given
+from assay.server.people import BY_PEOPLE, check_people
 from assay.server.replies import Refusal
 from assay.server.seals import open_cursor, seal_cursor
 from assay.server.threads import run_in_thread
@@ -33,6 +34,7 @@ def show_sessions(request: AnyRequest, hall: NamedDependency[Hall], visitor: Nam
     wanted = {name: given[name] for name in GIVEN if given[name]}
     about, secret = msgspec.json.encode(["page", wanted]).decode(), store.keys.load_secret()
     selection = build_selection(hall, given["since"], given["until"], given["project"])
+    check_people(hall, visitor, store, [one for one in BY_PEOPLE if given[f"by_{one}"]])
     meant = SessionsWanted(selection=selection, zone=pick_zone(hall.settings.config), given=wanted)
     after = open_cursor(secret, about, given["cursor"]) if given["cursor"] else ()
     try:

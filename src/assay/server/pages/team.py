@@ -10,6 +10,7 @@ from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import InProject, Since, Until, build_selection
 from assay.server.hall import Hall
 from assay.server.pages.answers import answer_page, build_context
+from assay.server.people import is_switched_on
 from assay.server.threads import run_in_thread
 from assay.web.pages.team import render_team
 
@@ -29,8 +30,7 @@ def show_team(
     report = hall.reports.read_report(visitor.tenant, store, build_selection(hall, since, until, project))
     window = {"since": since, "until": until, "project": project}
     context = build_context(hall, visitor, window)
-    own = hall.settings.own_tenants.get(hall.name_tenant(visitor))
-    page = render_team(report, window, context, has_people=own is not None and own.people)
+    page = render_team(report, window, context, has_people=is_switched_on(hall, visitor))
     return answer_page(request, store, page, context)
 
 
