@@ -61,7 +61,7 @@ class Receiver:
         """Have records in the store of the visitor's tenant, and of nobody else's."""
         if not records:
             return
-        store = await asyncio.to_thread(self.stores.find, visitor.tenant)
+        store = self.stores.find_open(visitor.tenant) or await asyncio.to_thread(self.stores.find, visitor.tenant)
         if store is None:
             raise Refusal(401, "this key opens nothing any more")
         await self.writer.save(visitor.tenant, store, records)

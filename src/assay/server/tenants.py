@@ -26,10 +26,15 @@ class TenantStores:
 
     def find(self, tenant: str) -> Store | None:
         """The store of a tenant, if there is one: nobody makes a tenant by asking for it."""
-        store = self.opened.get(tenant)  # without the lock: opening another one may take long
+        store = self.find_open(tenant)  # without the lock: opening another one may take long
         if store is None:
             with self.lock:
-                store = self.opened.get(tenant) or self.open(tenant)
+                store = self.find_open(tenant) or self.open(tenant)
+        return store
+
+    def find_open(self, tenant: str) -> Store | None:
+        """The store of a tenant if it is open already: nobody waits for that."""
+        store = self.opened.get(tenant)
         if store is not None:
             self.used_at[tenant] = time.monotonic()
         return store

@@ -107,7 +107,7 @@ def tell_score(
     check_people(hall, visitor, store, ways)
     report = hall.reports.read_report(visitor.tenant, store, build_selection(hall, since, until, project))
     pending = hall.reports.count_pending(visitor.tenant, store)
-    slices = {one: select_slices(one, report.slices[one], visitor, store) for one in ways}
+    slices = {str(one): select_slices(one, report.slices[one], visitor, store) for one in ways}
     return answer(request, store, build_score_view(report, slices, pending))
 
 

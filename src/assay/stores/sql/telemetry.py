@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import Connection, Table, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import Connection, Table, and_, bindparam, delete, func, or_, select, text, update
 
 from assay.stores.sql.database import Database, add_many, split_values
 from assay.stores.sql.schema import conversations, telemetry
@@ -30,6 +30,7 @@ COUNT_NEW = (
     )
 )
 TRACE = func.substr(conversations.c.id, len(UNNAMED) + 1)
+KNOWN = text("SELECT id FROM telemetry WHERE id = ANY(:ids)")
 CHANGE_BODY = update(telemetry).where(telemetry.c.id == bindparam("its_id")).values(body=bindparam("body"))
 
 
@@ -126,6 +127,8 @@ def open_conversations(connection: Connection, names: Sequence[tuple[str, str]])
 
 def find_known(connection: Connection, ids: Sequence[str]) -> set[str]:
     """Those records that are stored already."""
+    if connection.dialect.name == "postgresql":  # one list is one value there, however many there are
+        return set(connection.execute(KNOWN, {"ids": [*ids]}).scalars())
     return {
         one
         for some in split_values(ids)
