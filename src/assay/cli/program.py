@@ -11,10 +11,12 @@ from typer.core import TyperGroup
 
 from assay import __version__
 from assay.cli.symbols import prepare_output
-from assay.errors import AssayError, RunStopped
+from assay.errors import AssayError, BadInput, RunStopped
 
 COMPLETING = "_ASSAY_COMPLETE"
 """Set by a shell that asks how a command line goes on."""
+POSIX_ONLY = ("fcntl", "resource")
+"""What Python lacks on Windows, and evaluations are run with."""
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 PANELS = {
@@ -103,7 +105,12 @@ class Commands(TyperGroup):
 
 def load_command(name: str) -> Any:
     """A command, or a group of them, from the file that is called like it."""
-    module = import_module(f"assay.cli.{name}")
+    try:
+        module = import_module(f"assay.cli.{name}")
+    except ModuleNotFoundError as error:
+        if error.name in POSIX_ONLY:
+            raise BadInput(f"assay {name}: not on this system; it needs Linux or macOS (on Windows: WSL)") from None
+        raise
     loaded = typer.Typer(rich_markup_mode="rich")
     loaded.callback()(lambda: None)
     if hasattr(module, "app"):

@@ -33,7 +33,8 @@ KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFDIR: "a folder",
 }
-SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+SAFELY = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+"""As far as the system has such ways to open a file."""
 
 
 def claim(path: Path) -> bool:
@@ -49,7 +50,7 @@ def claim(path: Path) -> bool:
     file = os.open(path, os.O_RDWR | SAFELY)
     try:
         is_empty = not os.fstat(file).st_size or not is_ours(path)
-        if not is_empty and os.fstat(file).st_mode & 0o077:
+        if not is_empty and os.fstat(file).st_mode & 0o077 and hasattr(os, "fchmod"):
             os.fchmod(file, 0o600)
         return is_empty
     finally:
@@ -73,7 +74,8 @@ def refuse_beside(path: Path, begins: tuple[bytes, ...]) -> None:
     file = os.open(path, os.O_RDONLY | SAFELY)
     try:
         head = os.read(file, 4)
-        tail = os.pread(file, len(NAMES_ANOTHER), max(0, os.fstat(file).st_size - len(NAMES_ANOTHER)))
+        os.lseek(file, max(0, os.fstat(file).st_size - len(NAMES_ANOTHER)), os.SEEK_SET)
+        tail = os.read(file, len(NAMES_ANOTHER))
     finally:
         os.close(file)
     if is_linked or tail == NAMES_ANOTHER or (any(head) and not any(one.startswith(head) for one in begins)):
