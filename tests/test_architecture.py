@@ -23,8 +23,8 @@ from tests.house import (
 
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
-    "clock types errors files listing resources config plugins retry http llm sources sessions git facts judges scores "
-    "telemetry stores langfuse reports pipeline agents evals web server cli testing"
+    "clock types errors files listing resources config plugins retry http llm sources sessions git facts judges "
+    "scores telemetry stores langfuse reports pipeline agents evals web server cli testing"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
@@ -53,8 +53,8 @@ MAY_IMPORT = {
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",
     "reports": "types llm judges scores",
-    "pipeline": "clock types errors files listing config plugins http llm sources sessions git facts judges scores "
-    "telemetry stores langfuse reports",
+    "pipeline": "clock types errors files listing config plugins retry http llm sources sessions git facts judges "
+    "scores telemetry stores langfuse reports",
     "agents": "types errors files config http sessions scores stores pipeline",
     "evals": "types errors files config plugins llm sessions git facts judges scores stores reports pipeline",
     "web": "types errors resources judges scores reports",

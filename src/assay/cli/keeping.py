@@ -66,7 +66,7 @@ def keep_printed(terms: PrintedTerms | None) -> Iterator[None]:
 def save_printed(terms: PrintedTerms, printed: bytes) -> None:
     """Keep what was printed in the store, and in the person's cache where to find it."""
     found, cache = terms.found, prepare_cache()
-    if cache is None or (found and (found.closed or found.has_database)):
+    if cache is None or (found and (found.closed or found.has_database or found.remote)):
         return
     with open_run(terms.store, terms.config, terms.roots) as run:
         lasting = find_lasting(run, pick_zone(terms.config))

@@ -54,6 +54,7 @@ from assay.pipeline.quality import (
     list_subjects,
     pick_quality_model,
 )
+from assay.pipeline.remote_files import parse_address
 from assay.reports.format import format_line
 from assay.reports.json import encode_json
 from assay.reports.quality import render_document, render_list, render_quality
@@ -174,8 +175,8 @@ def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
     for one in which:
         if is_path(one):
             resolve_path(Path(one))
-    paths = [Path(one) for one in which if Path(one).expanduser().exists()]
-    ids = tuple(one.lower() for one in which if not Path(one).expanduser().exists())
+    paths = [Path(one) for one in which if parse_address(one) or Path(one).expanduser().exists()]
+    ids = tuple(one.lower() for one in which if not (parse_address(one) or Path(one).expanduser().exists()))
     if paths and ids:
         raise BadInput(f"{format_line(ids[0], 60)!r} is no file or folder; give paths, or ids of sessions, not both")
     return paths, ids

@@ -4,6 +4,7 @@
 - `inputs`: what a person gives, made exact: files, times, a project
 - `records`: a file's bytes as lines and records; `read_file`: one file as turns, from where it was left
 - `packed_files`: files that are one document, opened so that nothing in them can harm
+- `remote_files`: what lies in an object store; `bundles`: what archives and tables hold; `read_object`: one such object
 - `scan_worker`: what a process does with a file; `scan`: all files into the store; `changed_folders`: which are new;
   `pool`: the processes
 - `telemetry`: conversations that agents' OpenTelemetry told of, as files

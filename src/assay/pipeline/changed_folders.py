@@ -79,7 +79,8 @@ def find_changed_folders(store: Store, found: FoundFiles) -> ChangedFolders:
         if noted is None or noted.get(spell_path(folder)) != signs[folder] or not is_plain(some)
     }
     hashes = {spell_path(folder): signs[folder] for folder, some in changed.items() if is_plain(some)}
-    named = dict.fromkeys([*(spell_path(one.path) for one in found.opened), *(roots if noted is None else ())])
+    opened = (one.name if one.is_object else spell_path(one.path) for one in found.opened)
+    named = dict.fromkeys([*opened, *found.remote, *(roots if noted is None else ())])
     return ChangedFolders(found=found, listed=changed, hashes=hashes, named=tuple(named), is_first=noted is None)
 
 

@@ -17,8 +17,10 @@ from assay.config import Config, pick_zone
 from assay.errors import BadInput
 from assay.files import to_folder_prefix
 from assay.listing import ENDING, ITSELF, TELEMETRY_ROOT, Entry, Folders, list_places
+from assay.pipeline.bundles import PATTERNS, holds_others
 from assay.pipeline.packed_files import SQLITE, open_packed
 from assay.pipeline.read_file import HEAD, find_source_name
+from assay.pipeline.remote_files import explain_trouble, list_objects, list_troubles, name_place, parse_address
 from assay.sources import find_source, list_in_document, list_patterns, load_sources
 from assay.types import to_key
 from assay.types.packed import MalformedFile
@@ -40,6 +42,8 @@ class File(Struct, frozen=True, gc=False):
     mtime_ns: int
     conversation: str = ""
     """Which one it stands for, of a file that holds several: size and time are then its own."""
+    is_object: bool = False
+    """It lies elsewhere (its inode is then its etag), is compressed or holds others: what it gives, reading tells."""
 
 
 class FoundFiles(Struct, frozen=True, kw_only=True):
@@ -54,6 +58,8 @@ class FoundFiles(Struct, frozen=True, kw_only=True):
     """Of the files whose name does not tell what they hold, transcripts and conversations that were found in them."""
     has_database: bool = False
     """Whether any of these is a database: it may hold more than its size and time tell."""
+    remote: tuple[str, ...] = ()
+    """Of the roots, those that lie elsewhere: nobody can tell without asking there whether anything changed."""
     closed: tuple[tuple[str, str], ...] = ()
     """Folders and files that could not be looked at, and why."""
 
@@ -86,17 +92,22 @@ def find_usual_roots(env: Mapping[str, str], home: Path) -> dict[str, list[Path]
 
 def find_files(paths: Sequence[Path]) -> FoundFiles:
     """All transcripts at or below the paths given."""
+    addresses = {name_place(one): one for path in paths if (one := parse_address(path))}
     roots = tuple(dict.fromkeys(resolve_path(path) for path in paths))
     closed: list[tuple[str, str]] = []
-    folders = list_places([root for root in roots if root not in STORED_ROOTS], closed, build_name_check())
-    opened: dict[str, File] = {}
+    here = [root for root in roots if root not in (*STORED_ROOTS, *addresses)]
+    folders = list_places(here, closed, build_name_check())
+    opened = find_objects(addresses, closed, is_all=len(addresses) == len(roots))
     has_database = False
     for path, is_named in list_untold(folders):
         try:
             with Path(path).open("rb") as file:
                 head = file.read(HEAD)
             state = os.stat(path)
-            found = list_in_file(path, head, state) or ([to_file(path, state)] if is_named else [])
+            if holds_others(head):
+                found = [replace(to_file(path, state), is_object=True)]
+            else:
+                found = list_in_file(path, head, state) or ([to_file(path, state)] if is_named else [])
         except OSError as error:
             closed.append((path, error.strerror or str(error)))
             continue
@@ -108,8 +119,25 @@ def find_files(paths: Sequence[Path]) -> FoundFiles:
         folders=folders,
         opened=tuple(opened.values()),
         has_database=has_database,
+        remote=tuple(addresses),
         closed=tuple((spell_path(path), why) for path, why in closed),
     )
+
+
+def find_objects(addresses: Mapping[str, str], closed: list[tuple[str, str]], *, is_all: bool) -> dict[str, File]:
+    """What lies at addresses; `closed` takes those that can't be looked at, unless that is all there is."""
+    found: dict[str, File] = {}
+    for name, address in addresses.items():
+        try:
+            listed = list_objects(address, build_like().match)
+        except list_troubles() as error:
+            closed.append((name, explain_trouble(error)))
+            continue
+        found |= {one.name: File(one.address, one.name, one.tag, one.size, 0, is_object=True) for one in listed}
+    if is_all and len(closed) == len(addresses) > 0:
+        name, why = closed[0]
+        raise BadInput(f"{name}: {why}")
+    return found
 
 
 def list_untold(folders: Folders) -> list[tuple[str, bool]]:
@@ -126,6 +154,8 @@ def resolve_path(path: Path) -> str:
     """Where a path really leads; it must lead to a file or folder."""
     if str(path) in STORED_ROOTS:
         return str(path)
+    if address := parse_address(path):
+        return name_place(address)
     try:
         found = os.path.realpath(path.expanduser())
         mode = os.stat(found).st_mode
@@ -149,7 +179,13 @@ def to_file(path: str, found: os.stat_result) -> File:
 @cache
 def build_name_check() -> str:
     """What the name of a file is like that may be a transcript of some agent, though it has another ending."""
-    return "|".join(map(fnmatch.translate, list_patterns())) or r"(?!)"
+    return "|".join(map(fnmatch.translate, (*list_patterns(), *PATTERNS)))
+
+
+@cache
+def build_like() -> re.Pattern[str]:
+    """The same of a file that may also be called as most transcripts are."""
+    return re.compile(f"{fnmatch.translate(f'*{ENDING}')}|{build_name_check()}")
 
 
 def spell_conversation(id: str) -> str:

@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,10 +44,19 @@ TRIES = 3
 class OpenedFile:
     """A `PackedFile`."""
 
-    def __init__(self, path: Path, *, database: sqlite3.Connection | None, archive: zipfile.ZipFile | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        database: sqlite3.Connection | None = None,
+        archive: zipfile.ZipFile | None = None,
+        data: bytes | None = None,
+    ) -> None:
         self.path = path
         self.database = database
         self.archive = archive
+        self.data = data
+        """All of it, where it does not lie on this machine's disk: then nothing is beside it."""
         self.known: list[Any] = []
 
     @property
@@ -62,7 +72,7 @@ class OpenedFile:
     @property
     def repository(self) -> str:
         """The folder that it lies in, where that is the top of a repository."""
-        return str(self.path.parent) if (self.path.parent / ".git").exists() else ""
+        return str(self.path.parent) if self.data is None and (self.path.parent / ".git").exists() else ""
 
     @property
     def value(self) -> Any:
@@ -70,14 +80,14 @@ class OpenedFile:
         if self.database or self.archive:
             return None
         if not self.known:
-            self.known.append(load_json(self.path))
+            self.known.append(load_json(self.path) if self.data is None else parse_json(self.data))
         return self.known[0]
 
     def list_lines(self) -> list[str]:
         """The lines of a text."""
         if self.database or self.archive:
             return []
-        data = load_bytes(self.path)
+        data = load_bytes(self.path) if self.data is None else self.data
         check_size(data)
         return data.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
 
@@ -122,6 +132,8 @@ class OpenedFile:
 
     def list_beside(self, *folders: str) -> list[str]:
         """Names of the JSON files in a folder that is reached from the file's own."""
+        if self.data is not None:
+            return []
         try:
             names = sorted(os.listdir(self.find_beside(folders)))
         except OSError:
@@ -132,6 +144,8 @@ class OpenedFile:
 
     def read_beside(self, *names: str) -> Any:
         """The JSON of a file that is reached from the folder of this one."""
+        if self.data is not None:
+            return None
         try:
             return load_json(self.find_beside(names))
         except (OSError, MalformedFile):
@@ -153,6 +167,15 @@ def open_packed(path: Path) -> Iterator[OpenedFile]:
         database = stack.enter_context(open_database(path)) if head.startswith(SQLITE) else None
         archive = stack.enter_context(open_archive(path)) if head.startswith(ZIP) else None
         yield OpenedFile(path, database=database, archive=archive)
+
+
+@contextmanager
+def open_held(name: str, data: bytes) -> Iterator[OpenedFile]:
+    """Open a document that another file or an object store holds; raises `MalformedFile`."""
+    check_size(data)
+    with ExitStack() as stack:
+        archive = stack.enter_context(open_archive(BytesIO(data))) if data.startswith(ZIP) else None
+        yield OpenedFile(Path(name), archive=archive, data=data)
 
 
 class PackedFiles:
@@ -219,7 +242,7 @@ def check_size(data: bytes) -> None:
 
 
 @contextmanager
-def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def open_archive(path: Path | BytesIO) -> Iterator[zipfile.ZipFile]:
     """An archive; nothing of it is ever unpacked to disk."""
     try:
         archive = zipfile.ZipFile(path)

@@ -20,6 +20,7 @@ R = TypeVar("R")
 Progress = Callable[[int, int], None]
 """Called with the bytes of transcripts done and the bytes there are."""
 
+REMOTE_THREAD = "fsspecIO"
 WAITING = 2
 """Tasks per process that are handed out ahead."""
 
@@ -47,7 +48,7 @@ class Pool:
     def start(self, at_once: int) -> None:
         """Start processes, unless one is enough."""
         if min(at_once, self.most) > 1 and self.running is None:
-            context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+            context = multiprocessing.get_context("fork" if sys.platform == "linux" and not has_remote() else "spawn")
             self.running = ProcessPoolExecutor(
                 min(at_once, self.most), mp_context=context, initializer=live_with_parent
             )
@@ -76,6 +77,11 @@ class Pool:
                 "a reading process was killed, perhaps for want of memory; "
                 "what was read is kept, run again, with --jobs 1 if it happens again"
             ) from None
+
+
+def has_remote() -> bool:
+    """Whether the thread runs that speaks with object stores: a fork would not have it, and wait for it forever."""
+    return any(one.name == REMOTE_THREAD for one in threading.enumerate())
 
 
 def live_with_parent() -> None:

@@ -9,7 +9,7 @@ import hashlib
 import os
 import zlib
 from functools import cache
-from io import BytesIO, FileIO
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
@@ -18,8 +18,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay import facts, sessions
-from assay.pipeline.packed_files import SQLITE, ZIP, PackedFiles
-from assay.pipeline.records import LineFile, LineReader, MalformedLine, RecordDecoder, decode_patiently, encode_cleanly
+from assay.pipeline.bundles import PlainStream
+from assay.pipeline.packed_files import SQLITE, ZIP, OpenedFile, PackedFiles
+from assay.pipeline.records import (
+    LineFile,
+    LineReader,
+    LineSource,
+    MalformedLine,
+    RecordDecoder,
+    decode_patiently,
+    encode_cleanly,
+)
 from assay.sessions.turns import StreamTally, TurnBuilder
 from assay.sources import Source, SourceReader, find_source, find_unpacker, list_in_document, load_sources
 from assay.types import FileState, ReadPosition, SkippedLine, Turn
@@ -108,9 +117,16 @@ def read_packed(packed: PackedFiles, state: FileState, conversation: str) -> Fil
 
 def pack_lines(source: Source, packed: PackedFiles, path: Path, conversation: str) -> bytes:
     """The records of a document as lines; without a conversation, those of all that it holds."""
+    try:
+        return pack_opened(source, packed.open_file(path), conversation)
+    except RecursionError:
+        raise MalformedFile("nested too deeply") from None
+
+
+def pack_opened(source: Source, opened: OpenedFile, conversation: str) -> bytes:
+    """The same of a document that is open."""
     found = bytearray()
     try:
-        opened = packed.open_file(path)
         for one in [conversation] if conversation else list_in_document(source, opened) or [""]:
             for record in find_unpacker(source)(opened, one):
                 found += encode_cleanly(record) + b"\n"
@@ -151,6 +167,11 @@ def hash_anchor(file: LineFile, offset: int) -> bytes:
     return found.digest() + checked.to_bytes(4, "big")
 
 
+def note_anchor(file: LineFile, place: ReadPosition) -> ReadPosition:
+    """A place from which reading can go on."""
+    return replace(place, anchor=hash_anchor(file, place.offset))
+
+
 def sum_bytes(file: LineFile, offset: int) -> int:
     """The CRC of what stands between the head and an offset: at 4 GB/s, reading old bytes costs next to nothing."""
     found, left = 0, max(0, offset - ANCHOR_HEAD)
@@ -166,7 +187,7 @@ def find_source_name(head: bytes) -> str:
     return next((name for name, one in load_sources().items() if one.claims(head)), "")
 
 
-def skip_file(file: FileIO, head: bytes, state: FileState) -> FileState:
+def skip_file(file: LineSource, head: bytes, state: FileState) -> FileState:
     """Count the lines of a file that nobody reads: all are skipped, for one reason."""
     total = read = last = 0
     block = bytearray(1 << 20)
@@ -199,7 +220,7 @@ def build_decoder(name: str) -> msgspec.json.Decoder[object]:
 class FileReader:
     """Reads one file from where `before` stopped."""
 
-    def __init__(self, file: LineFile, content: FileContent) -> None:
+    def __init__(self, file: LineFile | PlainStream, content: FileContent) -> None:
         before = content.state
         self.file = file
         self.source = find_source(before.source)
@@ -222,7 +243,8 @@ class FileReader:
 
     def run(self, now: ReadPosition) -> FileContent:
         """Read to the end of the file as it is now."""
-        self.file.seek(self.offset)
+        if not isinstance(self.file, PlainStream):
+            self.file.seek(self.offset)
         fast = build_decoder(self.before.source)
         take, emit, decode = self.reader.take, self.builder.take, fast.decode
         taken = LineReader(self.file)
@@ -300,7 +322,7 @@ class FileReader:
         state = replace(
             self.before,
             version=build_version(self.before.source),
-            place=replace(place, anchor=hash_anchor(self.file, place.offset)),
+            place=place if isinstance(self.file, PlainStream) else note_anchor(self.file, place),
             lines_read=self.read - (self.tail is not None and self.is_mid_line),
             lines_skipped=self.skipped + (self.tail is not None),
             bytes_read=self.taken,

@@ -18,6 +18,13 @@ LONGEST_LINE = 64 << 20
 LineFile = FileIO | BytesIO
 
 
+class LineSource(Protocol):
+    """Bytes that can be read, once and in order."""
+
+    def readinto(self, block: Any, /) -> int | None:
+        """Fill a block as far as it goes; how far."""
+
+
 class LineReader:
     """The lines from a file's position to its end, each a view that holds until the next one.
 
@@ -25,7 +32,7 @@ class LineReader:
     and `rest` holds what follows the last newline; `is_too_long` speaks of that rest.
     """
 
-    def __init__(self, file: LineFile) -> None:
+    def __init__(self, file: LineSource) -> None:
         self.file = file
         self.consumed = 0
         self.rest = memoryview(b"")

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from assay.pipeline.inputs import File, FoundFiles
 from assay.pipeline.packed_files import PackedFiles
 from assay.pipeline.pool import Pool, Progress
 from assay.pipeline.read_file import PackedPart, build_version
+from assay.pipeline.read_object import read_objects
 from assay.pipeline.scan_worker import ReadTask, UnreadableFile, establish_stream_facts, read_task, settle_stream
 from assay.pipeline.telemetry import read_conversations
 from assay.scores.report import Skips
@@ -52,8 +53,10 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
     folders = find_changed_folders(store, found)
     known, files = folders.load_known(store), folders.list_files()
     changed = [file for file in files if not is_unchanged(file, known.get(file.name))]
-    gone = find_vanished(files, found.closed, known)
+    objects = HeldFiles(files, changed, known)
+    gone = [one for one in find_vanished(files, found.closed, known) if one not in objects.inside]
     back = [known[file.name].id for file in files if file.name in known and known[file.name].is_gone]
+    back += objects.find_back()
     bytes_read, unreadable = 0, list(found.closed)
     pool = Pool(jobs)
     try:
@@ -63,8 +66,10 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
             else:
                 bytes_read += result.bytes_read
                 store.transcripts.save_file(result, known.get(result.path))
+                objects.note(result.path)
         told = read_conversations(store, pool, with_facts) if TELEMETRY_ROOT in found.roots else {}
         store.transcripts.mark_gone(back, gone=False)
+        gone += objects.find_vanished()
         store.transcripts.mark_gone(gone, gone=True)
         folders.note(store)
         settle_streams(store, pool, with_facts)
@@ -95,6 +100,41 @@ def find_vanished(files: Sequence[File], unseen: Sequence[tuple[str, str]], know
     ]
 
 
+class HeldFiles:
+    """Files that others hold: which there are is known only once those were read."""
+
+    def __init__(self, files: Sequence[File], changed: Sequence[File], known: dict[str, KnownFile]) -> None:
+        self.known = known
+        self.changed = {file.name for file in changed if file.is_object}
+        self.read: set[str] = set()
+        objects = {file.name for file in files if file.is_object}
+        self.inside = {one.id: path for path, one in known.items() if find_holder(path, objects)} if objects else {}
+        """Files of which their holders tell whether they are there."""
+
+    def find_back(self) -> list[int]:
+        """Files that were gone with what holds them, which is there again as it was."""
+        lost = {path for path, one in self.known.items() if one.is_gone} - self.changed
+        return [file for file, path in self.inside.items() if path in lost and find_holder(path, lost)]
+
+    def note(self, path: str) -> None:
+        """Note a file that was read."""
+        if self.changed:
+            self.read.add(path)
+
+    def find_vanished(self) -> list[int]:
+        """Files that are no longer in what holds them, where all of that was read."""
+        whole = self.changed & self.read
+        missing = ((file, path) for file, path in self.inside.items() if path not in self.read)
+        return [file for file, path in missing if find_holder(path, whole) and not self.known[path].is_gone]
+
+
+def find_holder(path: str, holders: Container[str]) -> str:
+    """Which of these a file lies in; none where it lies in none."""
+    while (above := path.rpartition("/")[0]) and above not in holders:
+        path = above
+    return above
+
+
 class UnreadFiles(Struct, frozen=True):
     """Files to read, and what the store knows of all that it holds."""
 
@@ -112,11 +152,18 @@ def read_files(unread: UnreadFiles, pool: Pool, progress: Progress) -> Iterator[
     if total > ALONE_BYTES:
         pool.start(len(unread.files))
     progress(0, total)
-    for results in pool.each(split_batches(unread, sizes), read_batch):
-        for result in results:
-            done += sizes[result.path]
-            yield result
-            progress(done, total)
+    batches: Iterable[list[ReadTask]] = split_batches(unread, sizes)
+    while batches:
+        rests: list[list[ReadTask]] = []
+        for results in pool.each(batches, read_batch):
+            for result in results:
+                if isinstance(result, ReadTask):
+                    rests.append([result])
+                    continue
+                done += sizes.get(result.path, 0)
+                yield result
+                progress(done, total)
+        batches = rests
 
 
 def count_new_bytes(file: File, offset: int) -> int:
@@ -130,10 +177,23 @@ def split_batches(unread: UnreadFiles, sizes: dict[str, int]) -> Iterator[list[R
     size = 0
     for file in sorted(unread.files, key=lambda file: (-sizes[file.name], file.name)):
         before = unread.known.get(file.name)
-        grew = before and before.source and before.version == build_version(before.source) and before.place.offset
+        grew = (
+            before
+            and not file.is_object
+            and before.source
+            and before.version == build_version(before.source)
+            and before.place.offset
+        )
         kept = unread.store.transcripts.load_file(before, file.name) if before and grew else None
         batch.append(
-            ReadTask(path=file.path, name=file.name, before=kept, part=to_part(file), with_facts=unread.with_facts)
+            ReadTask(
+                path=file.path,
+                name=file.name,
+                before=kept,
+                part=to_part(file),
+                with_facts=unread.with_facts,
+                is_object=file.is_object,
+            )
         )
         size += sizes[file.name]
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES:
@@ -144,16 +204,19 @@ def split_batches(unread: UnreadFiles, sizes: dict[str, int]) -> Iterator[list[R
 
 
 def to_part(file: File) -> PackedPart:
-    """The conversation of a file that holds several, in the place where the file lists it."""
-    if not file.conversation:
+    """The conversation of a file that holds several, in the place where the file lists it; an object as listed."""
+    if not file.conversation and not file.is_object:
         return PackedPart()
     return PackedPart(file.conversation, ReadPosition(inode=file.inode, size=file.size, mtime_ns=file.mtime_ns))
 
 
-def read_batch(tasks: list[ReadTask]) -> list[FileState | UnreadableFile]:
-    """Read a portion of files, in a worker."""
+def read_batch(tasks: list[ReadTask]) -> list[FileState | UnreadableFile | ReadTask]:
+    """Read a portion of files, in a worker; also what is left to do of those that hold too much for one task."""
     with PackedFiles() as packed:
-        return [read_task(task, packed) for task in tasks]
+        found: list[FileState | UnreadableFile | ReadTask] = [
+            read_task(task, packed) for task in tasks if not task.is_object
+        ]
+    return [*found, *read_objects([task for task in tasks if task.is_object])]
 
 
 def settle_streams(store: Store, pool: Pool, with_facts: bool) -> None:

@@ -34,6 +34,10 @@ class ReadTask(Struct, frozen=True, kw_only=True):
     """Which one of its conversations, where a file holds several."""
     with_facts: bool = True
     """Facts are wanted at once; else they are established when somebody asks for them."""
+    is_object: bool = False
+    """It lies elsewhere, is compressed or holds others: `read_object` reads it."""
+    start: int = 0
+    """Of one that holds many others: from where on this task reads."""
 
 
 class UnreadableFile(Struct, frozen=True, kw_only=True):
