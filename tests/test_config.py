@@ -104,6 +104,7 @@ def test_a_file_that_is_both_is_read_once(home: Path) -> None:
         ("ASSAY_JUDGE", "claude-cli", "judge", "claude-cli"),
         ("ASSAY_FALLBACK", "offline", "fallback", "offline"),
         ("ASSAY_AS_OF", "2026-11-01", "as_of", "2026-11-01"),
+        ("ASSAY_ENGINE", "ray://head:10001", "engine", "ray://head:10001"),
         ("ASSAY_COACH", "true", "coach", True),
         ("ASSAY_BOUNDARIES_COMMIT", "off", "boundaries.commit", "off"),
         ("ASSAY_BOUNDARIES_MERGE_MINUTES", "0", "boundaries.merge_minutes", 0.0),

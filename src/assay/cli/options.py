@@ -80,6 +80,11 @@ StorePath = Annotated[
     Setting("store"),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=0, help="Processes to read with; 0 is one per core.")]
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="WHERE", help="Read and judge in `processes` here, or on `ray[://HOST:PORT]`."),
+    Setting("engine"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
 Since = Annotated[str | None, typer.Option(metavar="TIME", help="Only what went on after this: 2026-11-01, or 7d.")]
 Until = Annotated[str | None, typer.Option(metavar="TIME", help="Only what began before this.")]

@@ -17,6 +17,7 @@ from assay.cli.options import (
     AsOf,
     Batch,
     Commit,
+    Engine,
     Fallback,
     Jobs,
     Judge,
@@ -73,6 +74,7 @@ class ScoreRequest(Struct, frozen=True, kw_only=True):
     output: Output = None
     store: StorePath = None
     jobs: Jobs = 0
+    engine: Engine = None
 
 
 @options(ScoreRequest)

@@ -17,6 +17,7 @@ from assay.cli.options import (
     AsJson,
     AsOf,
     Commit,
+    Engine,
     Jobs,
     Judge,
     ModelName,
@@ -117,6 +118,7 @@ class SessionsRequest(Struct, frozen=True, kw_only=True):
     as_json: AsJson = False
     store: StorePath = None
     jobs: Jobs = 0
+    engine: Engine = None
 
 
 @options(SessionsRequest)

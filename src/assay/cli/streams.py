@@ -6,7 +6,7 @@ import typer
 from msgspec import Struct
 from rich.text import Text
 
-from assay.cli.options import AsJson, Jobs, Paths, StorePath, options, read_overrides
+from assay.cli.options import AsJson, Engine, Jobs, Paths, StorePath, options, read_overrides
 from assay.cli.output import let_pipe_close, print_json
 from assay.cli.progress import open_transcripts
 from assay.cli.settings import load_settings
@@ -40,6 +40,7 @@ class StreamsRequest(Struct, frozen=True, kw_only=True):
     as_json: AsJson = False
     store: StorePath = None
     jobs: Jobs = 0
+    engine: Engine = None
 
 
 @options(StreamsRequest)

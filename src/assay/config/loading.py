@@ -111,6 +111,11 @@ def check_project_file(there: Mapping[str, object], path: Path) -> None:
                 f"{path}: paths: {format_value(one)}: a project's file may only name transcripts in its own folder; "
                 "set it in your own assay.toml, as ASSAY_PATHS, or give the folder to the command"
             )
+    if there.get("engine", "processes") != "processes":
+        raise BadInput(
+            f"{path}: engine = {format_value(there['engine'])}: a project's file may not say on which machines "
+            "transcripts are read; set it in your own assay.toml, as ASSAY_ENGINE or with --engine"
+        )
     if any(name.startswith("ship.") for name in there):
         raise BadInput(
             f"{path}: [ship]: a project's file may not say where to and as whose anything is sent; "

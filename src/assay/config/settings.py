@@ -152,6 +152,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who judges where the model of the judge can't be asked; `none`: nobody, and the command says so."""
     as_of: Annotated[str, Meta(description="a day (2026-11-01) or a time")] = ""
     """The present of the report; empty: now."""
+    engine: Annotated[
+        str,
+        Meta(pattern=r"^(processes|ray(://[\w.\-:\[\]]+)?)$", description='"processes", "ray" or "ray://HOST:PORT"'),
+    ] = "processes"
+    """Where files are read and sessions judged: on this machine, or on a Ray cluster."""
     coach: Annotated[bool, Meta(description="true or false")] = False
     """After a session that did not land, one sentence in the status line, where your own history has shown it."""
     boundaries: Boundaries = Boundaries()

@@ -6,7 +6,7 @@
 - `packed_files`: files that are one document, opened so that nothing in them can harm
 - `remote_files`: what lies in an object store; `bundles`: what archives and tables hold; `read_object`: one such object
 - `scan_worker`: what a process does with a file; `scan`: all files into the store; `changed_folders`: which are new;
-  `pool`: the processes
+  `pool`: the processes; `cluster`: the same on many machines
 - `telemetry`: conversations that agents' OpenTelemetry told of, as files
 - `spool`: what an agent's hooks kept, taken in once
 - `privacy`: the one way from kept turns to anybody: whose words they are, redacted or withheld

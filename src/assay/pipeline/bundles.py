@@ -11,6 +11,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from io import BytesIO
+from itertools import islice
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -242,9 +243,9 @@ def find_text_column(arrow: Any, table: Any) -> str:
     """The column whose first value begins like lines of JSON."""
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
     names = [field.name for field in table.schema_arrow if field.type in kinds]
-    first = next(iter(table.iter_batches(batch_size=ROWS, columns=names)), None) if names else None
-    for column in first.columns if first is not None else ():
+    batches: list[Any] = list(islice(table.iter_batches(batch_size=ROWS, columns=names), 1)) if names else []
+    for name, column in zip(names, batches[0].columns if batches else (), strict=False):
         value = next((one.as_py() for one in column if one.is_valid and one.as_py()), "")
         if to_bytes(value)[:HEAD].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-            return str(names[first.columns.index(column)])
+            return str(name)
     raise MalformedFile("a Parquet table without a column of transcripts")

@@ -45,6 +45,11 @@ class Pool:
         self.most = most
         self.running: ProcessPoolExecutor | None = None
 
+    @property
+    def local(self) -> "Pool":
+        """Who reads what lies on this machine alone."""
+        return self
+
     def start(self, at_once: int) -> None:
         """Start processes, unless one is enough."""
         if min(at_once, self.most) > 1 and self.running is None:
@@ -80,8 +85,8 @@ class Pool:
 
 
 def has_remote() -> bool:
-    """Whether the thread runs that speaks with object stores: a fork would not have it, and wait for it forever."""
-    return any(one.name == REMOTE_THREAD for one in threading.enumerate())
+    """Whether threads run that speak with object stores or a cluster: a fork would wait for them forever."""
+    return "ray" in sys.modules or any(one.name == REMOTE_THREAD for one in threading.enumerate())
 
 
 def live_with_parent() -> None:

@@ -6,15 +6,18 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import RunStopped
 from assay.listing import TELEMETRY_ROOT
 from assay.pipeline.changed_folders import find_changed_folders, is_unchanged
+from assay.pipeline.cluster import PROCESSES, open_pool
 from assay.pipeline.inputs import File, FoundFiles
 from assay.pipeline.packed_files import PackedFiles
 from assay.pipeline.pool import Pool, Progress
 from assay.pipeline.read_file import PackedPart, build_version
 from assay.pipeline.read_object import read_objects
+from assay.pipeline.remote_files import parse_address
 from assay.pipeline.scan_worker import ReadTask, UnreadableFile, establish_stream_facts, read_task, settle_stream
 from assay.pipeline.telemetry import read_conversations
 from assay.scores.report import Skips
@@ -45,7 +48,9 @@ class Changes(Struct, frozen=True, kw_only=True):
     """Hash of what was found, where all of it could be read."""
 
 
-def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with_facts: bool = True) -> Changes:
+def scan(
+    store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with_facts: bool = True, engine: str = PROCESSES
+) -> Changes:
     """Read new and changed files, note vanished ones, settle the streams they belong to.
 
     Scoring establishes the facts of sessions, so those of whole streams are left until somebody wants to see them.
@@ -54,23 +59,13 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
     known, files = folders.load_known(store), folders.list_files()
     changed = [file for file in files if not is_unchanged(file, known.get(file.name))]
     objects = HeldFiles(files, changed, known)
-    gone = [one for one in find_vanished(files, found.closed, known) if one not in objects.inside]
-    back = [known[file.name].id for file in files if file.name in known and known[file.name].is_gone]
-    back += objects.find_back()
-    bytes_read, unreadable = 0, list(found.closed)
-    pool = Pool(jobs)
+    unreadable = list(found.closed)
+    pool = open_pool(jobs, engine)
     try:
-        for result in read_files(UnreadFiles(store, changed, known, with_facts), pool, progress):
-            if isinstance(result, UnreadableFile):
-                unreadable.append((result.path, result.why))
-            else:
-                bytes_read += result.bytes_read
-                store.transcripts.save_file(result, known.get(result.path))
-                objects.note(result.path)
+        results = read_files(UnreadFiles(store, changed, known, with_facts), pool, progress)
+        bytes_read = sum(keep_files(store, objects, results, unreadable))
         told = read_conversations(store, pool, with_facts) if TELEMETRY_ROOT in found.roots else {}
-        store.transcripts.mark_gone(back, gone=False)
-        gone += objects.find_vanished()
-        store.transcripts.mark_gone(gone, gone=True)
+        gone = mark_files(store, files, found.closed, objects)
         folders.note(store)
         settle_streams(store, pool, with_facts)
         if with_facts:
@@ -85,10 +80,37 @@ def scan(store: Store, found: FoundFiles, jobs: int, progress: Progress, *, with
         files=found.count_files(),
         new=new,
         changed=len(changed) + len(told) - new,
-        gone=len(gone),
+        gone=gone,
         bytes_read=bytes_read,
         unreadable=tuple(sorted(unreadable)),
     )
+
+
+def keep_files(
+    store: Store,
+    objects: "HeldFiles",
+    results: Iterable[FileState | UnreadableFile],
+    unreadable: list[tuple[str, str]],
+) -> Iterator[int]:
+    """Keep what was read, as it comes; bytes of each. `unreadable` takes what could not be."""
+    for result in results:
+        if isinstance(result, UnreadableFile):
+            unreadable.append((result.path, result.why))
+            continue
+        store.transcripts.save_file(result, objects.known.get(result.path))
+        objects.note(result.path)
+        yield result.bytes_read
+
+
+def mark_files(store: Store, files: Sequence[File], unseen: Sequence[tuple[str, str]], objects: "HeldFiles") -> int:
+    """Note which files are there again and which vanished; how many did."""
+    known = objects.known
+    back = [known[file.name].id for file in files if file.name in known and known[file.name].is_gone]
+    gone = [one for one in find_vanished(files, unseen, known) if one not in objects.inside]
+    gone += objects.find_vanished()
+    store.transcripts.mark_gone([*back, *objects.find_back()], gone=False)
+    store.transcripts.mark_gone(gone, gone=True)
+    return len(gone)
 
 
 def find_vanished(files: Sequence[File], unseen: Sequence[tuple[str, str]], known: dict[str, KnownFile]) -> list[int]:
@@ -149,20 +171,28 @@ def read_files(unread: UnreadFiles, pool: Pool, progress: Progress) -> Iterator[
     offsets = {path: one.place.offset for path, one in unread.known.items()}
     sizes = {file.name: count_new_bytes(file, offsets.get(file.name, 0)) for file in unread.files}
     total, done = sum(sizes.values()), 0
-    if total > ALONE_BYTES:
-        pool.start(len(unread.files))
+    near = [file for file in unread.files if not parse_address(file.path)]
+    far = [file for file in unread.files if parse_address(file.path)]
     progress(0, total)
-    batches: Iterable[list[ReadTask]] = split_batches(unread, sizes)
+    for files, place in ((near, pool.local), (far, pool)):
+        if files and total > ALONE_BYTES:
+            place.start(len(files))
+        for result in read_portions(split_batches(replace(unread, files=files), sizes), place):
+            done += sizes.get(result.path, 0)
+            yield result
+            progress(done, total)
+
+
+def read_portions(batches: Iterable[list[ReadTask]], pool: Pool) -> Iterator[FileState | UnreadableFile]:
+    """What reading portions of files gave; what one task leaves of an archive is given out again."""
     while batches:
         rests: list[list[ReadTask]] = []
         for results in pool.each(batches, read_batch):
             for result in results:
                 if isinstance(result, ReadTask):
                     rests.append([result])
-                    continue
-                done += sizes.get(result.path, 0)
-                yield result
-                progress(done, total)
+                else:
+                    yield result
         batches = rests
 
 

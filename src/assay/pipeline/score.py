@@ -87,7 +87,7 @@ def read_transcripts(
         if not with_facts and load_standing(store, listing):
             changes = skip_scan(files, listing)
         else:
-            changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts)
+            changes = scan(store, files, jobs or count_cores(), progress, with_facts=with_facts, engine=config.engine)
             is_whole = changes.unreadable == tuple(sorted(files.closed))
             changes = replace(changes, listing=listing if is_whole else "")
         forget_expired(store, load_own_tenants(os.environ), datetime.now(UTC))

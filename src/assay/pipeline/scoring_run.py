@@ -19,6 +19,7 @@ from assay.files import to_folder_prefix
 from assay.llm import Answers, Question, hold_dialogue, join_dialogues
 from assay.llm.dialogue import answer_nothing, take_notes
 from assay.pipeline import privacy
+from assay.pipeline.cluster import open_pool
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.judge_stream import (
     OFFLINE,
@@ -39,7 +40,7 @@ from assay.pipeline.judged_sessions import (
 )
 from assay.pipeline.judgement import hash_values
 from assay.pipeline.models import NO_MODEL, ONLY_KEPT, ModelAccess
-from assay.pipeline.pool import Pool, Progress, ignore_progress
+from assay.pipeline.pool import Progress, ignore_progress
 from assay.pipeline.projects import name_projects, tally_folders
 from assay.pipeline.rework import Elsewhere, ReworkOutcome, add_rework, follow_rework
 from assay.pipeline.spool import load_ends
@@ -111,7 +112,7 @@ class ScoringRun:
         splits = frozenset(one.turn for one in self.corrections if one.kind == "split")
         chosen = replace(config, judge=OFFLINE) if models.unavailable else config
         self.terms = build_terms(chosen, splits, self.as_of, client.judge_model if client else None)
-        self.pool = Pool(jobs)
+        self.pool = open_pool(jobs, config.engine)
         self.open_sessions: frozenset[str] = frozenset()
         """Ids of the sessions that are still going on; found anew in every run, never kept."""
         self.ends = load_ends(os.environ, self.as_of)

@@ -14,8 +14,9 @@ from assay.config import Config, pick_zone
 from assay.facts.time import LONGEST_PAUSE_S, list_stamps
 from assay.facts.tokens import compute_cost, find_listed_price
 from assay.pipeline import privacy
+from assay.pipeline.cluster import open_pool
 from assay.pipeline.inputs import pick_report_time
-from assay.pipeline.pool import Pool, Progress, count_cores, ignore_progress
+from assay.pipeline.pool import Progress, count_cores, ignore_progress
 from assay.pipeline.projects import name_projects, tally_folders
 from assay.pipeline.scan_worker import decode_pieces
 from assay.pipeline.scoring_run import Selection, is_in_project
@@ -54,7 +55,7 @@ def list_usage(
     wanted = {name for name, one in listed.items() if not choice.project or is_in_project(one.project, choice.project)}
     files = store.transcripts.list_stream_files(wanted)
     text = Redactor(privacy.build_rules(config, pick_report_time(config)).options).text
-    pool = Pool(jobs or count_cores())
+    pool = open_pool(jobs or count_cores(), config.engine)
     total, done = sum(one.size for one in files), 0
     found: list[UsageCell] = []
     try:
