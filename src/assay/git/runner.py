@@ -265,20 +265,33 @@ def find_repository(path: Path, *, may_be_bare: bool = False) -> RepositoryHome 
     A bare repository is none unless the path itself is meant to be one: it may lie as ordinary files in a clone, with
     settings that somebody else wrote.
     """
-    here = Path(os.path.realpath(path))
-    for one in (here, *here.parents):
-        if (one / ".git").is_file() or is_git_folder(one / ".git"):
-            return RepositoryHome(one, is_bare=False)
-        if is_git_folder(one) and may_be_bare and one == here:
-            return RepositoryHome(one, is_bare=True)
+    here = one = os.path.realpath(path)
+    while True:  # texts, not paths: a report looks around every folder that sessions were worked in
+        inner = os.path.join(one, ".git")
+        if is_there(inner) and (os.path.isfile(inner) or is_git_folder(inner)):
+            return RepositoryHome(Path(one), is_bare=False)
         if is_git_folder(one):
+            if may_be_bare and one == here:
+                return RepositoryHome(Path(one), is_bare=True)
             raise BadInput(f"{one}: a bare git repository is only read where you name it with --repo")
-    return None
+        outer = os.path.dirname(one)
+        if outer == one:
+            return None
+        one = outer
 
 
-def is_git_folder(folder: Path) -> bool:
+def is_there(path: str) -> bool:
+    """Whether there is something at a path; where nobody may look, that is an error."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    return True
+
+
+def is_git_folder(folder: str) -> bool:
     """Whether a folder holds the files that every git folder has."""
-    return all(os.path.lexists(folder / name) for name in REPOSITORY_FILES)
+    return all(os.path.lexists(os.path.join(folder, name)) for name in REPOSITORY_FILES)
 
 
 def find_transport(url: str) -> str:

@@ -16,7 +16,7 @@ from assay.errors import BadInput
 from assay.git import find_repository
 from assay.listing import find_state
 from assay.pipeline.judgement import hash_values
-from assay.pipeline.projects import FolderUse, SameProjects, find_git_folder, find_own_git_folder, find_top
+from assay.pipeline.projects import FolderUse, SameProjects, find_git_folder, find_own_git_folder, find_top, find_top_around
 from assay.scores.breakdown import find_working_copy
 from assay.stores import Neighbourhood, StreamName, StreamPlace
 
@@ -145,11 +145,13 @@ def find_home(folder: str) -> str:
 def sign_folder(folder: str) -> str:
     """A hash that changes when the repository around a folder does, or another one stands in its place."""
     is_here = os.path.isabs(folder) and os.path.isdir(folder)
-    signs: list[object] = [is_here, find_top(find_working_copy(folder))]
+    top = find_top(find_working_copy(folder))
+    signs: list[object] = [is_here, top]
     if is_here:
         signs.append(find_home(folder))
     try:
-        return hash_values(*signs, [sign_checkout(one) for one in find_tops(folder)])
+        tops = find_tops(folder) if is_here or top else []
+        return hash_values(*signs, [sign_checkout(one) for one in tops])
     except (BadInput, OSError) as error:
         return hash_values(*signs, str(error))
 
@@ -198,5 +200,5 @@ def list_git_paths(folder: str) -> list[str]:
 
 def forget_folders() -> None:
     """Look at folders anew: for whatever runs for long, or in tests."""
-    for one in (find_home, sign_folder, sign_checkout):
+    for one in (find_home, find_top_around, sign_folder, sign_checkout):
         one.cache_clear()

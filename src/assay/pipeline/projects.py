@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -148,6 +149,7 @@ def is_inside(inner: str, outer: str) -> bool:
 
 def find_checkouts(folders: Sequence[str]) -> dict[str, Checkout]:
     """The repositories that folders on this machine lie in."""
+    find_top_around.cache_clear()  # by now there may be others
     homes: dict[str, tuple[str, str]] = {}
     for folder in folders:
         if top := find_top(folder):
@@ -163,11 +165,17 @@ def find_top(folder: str) -> tuple[str, str] | None:
     """The folder of a repository and its git folder; of a folder that was removed, those of what it was in."""
     if not os.path.isabs(folder):
         return None
-    there = Path(folder)
-    while not there.is_dir() and there != there.parent:
-        there = there.parent
+    there = folder
+    while not os.path.isdir(there) and there != os.path.dirname(there):
+        there = os.path.dirname(there)
+    return find_top_around(there)
+
+
+@cache
+def find_top_around(there: str) -> tuple[str, str] | None:
+    """The same of a folder that is here: many that were removed were in the same one."""
     try:
-        found = find_repository(there)
+        found = find_repository(Path(there))
     except (BadInput, OSError):
         return None
     if found is None or HOMES.match(str(found.folder).lower()) or found.folder == Path.home():

@@ -130,15 +130,17 @@ def score_run(
     run.judge_streams(progress)  # cut and judge
     if teller := open_kept(run, zone, may_begin=remembers if keeps is None else keeps):
         teller.update()  # link, follow and tell what changed
+        state = run.store.read_state()
         told, followed = gather_kept(run.store, run.selection, zone)
         remember, histories = partial(remember_kept, run.store, run.selection), teller.histories
     else:
+        listing = state = ""
         told, followed, outcome = tell_all(run, zone)
         remember, histories = partial(save_told, run.store, told.sessions, outcome), outcome.histories
     found = count_told(run, told, followed, unreadable)
     if remembers:  # so that the next report can say what changed
         remember()
-        save_standing(run, found, listing if teller else "")
+        save_standing(run, found, listing, state)
     return ScoreResult(report=found, judged=run.times_judged, newly_judged=run.newly_judged, histories=histories)
 
 

@@ -103,9 +103,10 @@ class ScoringRun:
         self.unavailable = models.unavailable
         self.client = client = models.client
         self.asks_again = client is not None and client.options.again
-        self.corrections = store.corrections.load_corrections()
+        with store.holding():
+            self.corrections = store.corrections.load_corrections()
+            self.verdicts = store.corrections.load_verdicts()
         self.placed_corrections = self.corrections
-        self.verdicts = store.corrections.load_verdicts()
         self.placed_verdicts = place_verdicts(self.verdicts, ())
         self.titles: dict[str, str] = {}
         """That people gave, by the first turn of a segment."""
@@ -148,6 +149,8 @@ class ScoringRun:
                 done |= self.save_cuts(found)
                 finished += sum(sizes[one.name] for one in found)
                 progress(finished, total)
+        if done and self.client is None:
+            self.store.sessions.note_cut(self.terms.cutting_version)
 
     def cut_batches(self, batches: Iterable[list[CutTask]]) -> Iterator[list[CutStream]]:
         """Streams cut: here where a model is asked, many at once; else in processes."""

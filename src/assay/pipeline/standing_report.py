@@ -77,6 +77,12 @@ def find_standing(run: ScoringRun, zone: tzinfo, listing: str) -> Report | None:
     """The report of a run where it still stands."""
     if not listing or run.selection != ALL or run.client is not None or run.asks_again:
         return None
+    with run.store.holding():
+        return check_standing(run, zone, listing)
+
+
+def check_standing(run: ScoringRun, zone: tzinfo, listing: str) -> Report | None:
+    """The report that was kept, if everything is as it was."""
     found, view = load_standing(run.store, listing), run.store.told.load_view()
     if found is None or not view or not found.told_at <= run.as_of.timestamp() <= found.valid_until:
         return None
@@ -92,16 +98,22 @@ def find_standing(run: ScoringRun, zone: tzinfo, listing: str) -> Report | None:
     return hold_rows(run.store, REPORT(found.report), found.ledger)
 
 
-def save_standing(run: ScoringRun, report: Report, listing: str) -> None:
-    """Keep a report on all sessions; one that says what was lost since the last one says it once."""
+def save_standing(run: ScoringRun, report: Report, listing: str, state: str) -> None:
+    """Keep a report on all sessions, if the store is in the state that it was made of.
+
+    One that says what was lost since the last one says it once.
+    """
+    if not listing or run.selection != ALL or run.client is not None or report.lost:
+        return
     view = run.store.told.load_view()
     known = run.store.told.list_neighbourhoods()
-    if not listing or run.selection != ALL or run.client is not None or report.lost or not view or not known:
+    if not view or not known or run.store.read_state() != state:
         return
+    run.store.sessions.note_cut(run.terms.cutting_version)
     folders = tuple(sorted({folder for one in known for folder, _, _ in one.folders}))
     standing = StandingReport(
         listing=listing,
-        state=run.store.read_state(),
+        state=state,
         view=VIEW(view).key,
         folders=folders,
         signs=sign_folders(folders),

@@ -2,7 +2,7 @@
 
 import shlex
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import PurePath, PurePosixPath
 from typing import Any
@@ -152,14 +152,22 @@ def format_end(text: str, width: int) -> str:
 def fit_names(names: Iterable[str], width: int) -> dict[str, str]:
     """For each name as much of it as fits: its end, or its beginning and end where other names end alike."""
     fitted: dict[str, str] = {}
+    taken: set[str] = set()
     for name in sorted(set(names), key=lambda one: (len(one) > width, one)):
         flat = " ".join(sanitize_text(name).split())
-        tries = [format_end(flat, width)]
-        tries += [f"{flat[:n]}…{flat[len(flat) - max(0, width - 1 - n) :]}" for n in range(1, width)]
-        tries += [f"{flat[: max(0, width - 1 - len(str(n)))]}~{n}" for n in range(2, 2 + len(fitted))]
-        taken = set(fitted.values())
-        fitted[name] = next((one for one in tries if one not in taken), tries[0])
+        found = next((one for one in shorten_name(flat, width, len(fitted)) if one not in taken), None)
+        fitted[name] = found or format_end(flat, width)
+        taken.add(fitted[name])
     return fitted
+
+
+def shorten_name(flat: str, width: int, others: int) -> Iterator[str]:
+    """Ways to fit a name, the best first; at last with a number, of which there is one more than other names."""
+    yield format_end(flat, width)
+    for n in range(1, width):
+        yield f"{flat[:n]}…{flat[len(flat) - max(0, width - 1 - n) :]}"
+    for n in range(2, 2 + others):
+        yield f"{flat[: max(0, width - 1 - len(str(n)))]}~{n}"
 
 
 def format_count(number: int, thing: str) -> str:

@@ -17,6 +17,7 @@ store is. What holds for all of them:
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from msgspec import Struct
@@ -313,6 +314,9 @@ class SessionStore(Protocol):
         A cut of this version that another one took the place of last is brought back, if its stream is what it was.
         """
 
+    def note_cut(self, version: str) -> None:
+        """Note that all streams are cut in this version, if they are, so that the next who asks is answered at once."""
+
     def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
         """The inputs under which judgements are stored, by stream."""
 
@@ -466,6 +470,9 @@ class Store(Protocol):
 
     def load_tables(self, tables: Iterable[TableRows]) -> int:
         """Take in all that another store holds, or nothing; refused where it holds something already."""
+
+    def holding(self) -> AbstractContextManager[None]:
+        """While it is held, all that this thread reads is as it was at one moment, whatever anybody saves meanwhile."""
 
     def read_state(self) -> str:
         """Another text as soon as anything was saved by which a report could say something else."""

@@ -16,6 +16,7 @@
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -82,6 +83,9 @@ class SqlStore:
 
     def load_tables(self, tables: Iterable[TableRows]) -> int:
         return self.whole.load(tables)
+
+    def holding(self) -> AbstractContextManager[None]:
+        return self.database.holding()
 
     def read_state(self) -> str:
         return read_state(self.database)

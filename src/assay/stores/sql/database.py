@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -61,12 +62,32 @@ class Database:
     def __init__(self, engine: Engine, where: str) -> None:
         self.engine = engine
         self.where = where
+        self.held = threading.local()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads, and waits for nobody."""
-        with explain_errors(self.where), self.engine.connect().execution_options(reads=True) as connection:
+        held: Connection | None = getattr(self.held, "connection", None)
+        if held is not None:
+            yield held
+            return
+        with explain_errors(self.where), self.connect_reader() as connection:
             yield connection
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Have all that this thread reads meanwhile read in one transaction: a server may be far away."""
+        with self.reading() as connection:
+            before = getattr(self.held, "connection", None)
+            self.held.connection = connection
+            try:
+                yield
+            finally:
+                self.held.connection = before
+
+    def connect_reader(self) -> Connection:
+        """A connection whose transactions only read."""
+        return self.engine.connect().execution_options(reads=True)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

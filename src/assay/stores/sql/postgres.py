@@ -55,12 +55,10 @@ def has_postgres(url: str) -> bool:
 class PostgresDatabase(Database):
     """A database in which what somebody replaced is gone as soon as the server cleans up."""
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """All queries of it see the store as it was at the first."""
+    def connect_reader(self) -> Connection:
+        """All queries of a transaction see the store as it was at the first."""
         options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        with explain_errors(self.where), self.engine.connect().execution_options(**options) as connection:
-            yield connection
+        return self.engine.connect().execution_options(**options)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -23,7 +23,7 @@ from assay.stores.sql.schema import (
 )
 from assay.stores.sql.selection import match_names, match_streams
 from assay.stores.sql.set_aside import bring_back, find_aside, put_aside
-from assay.stores.sql.stream_settling import COUNT_UP, FILES, NAME, drop_cuts, group_files
+from assay.stores.sql.stream_settling import ALL_CUT, COUNT_UP, FILES, GENERATION, NAME, drop_cuts, group_files
 from assay.types import AuditDraw, PersonCorrection, PersonVerdict, Segment
 
 PACK = msgspec.msgpack.Encoder().encode
@@ -44,14 +44,14 @@ class SqlSessions:
     def list_uncut(
         self, version: str, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
     ) -> list[StreamFiles]:
-        is_cut = and_(cuts.c.agent == streams.c.agent, cuts.c.stream == streams.c.id, cuts.c.version == version)
-        query = FILES.outerjoin(cuts, is_cut).where(
-            cuts.c.agent.is_(None), *match_streams(roots, since, until, project)
-        )
         with self.database.reading() as connection:
             if is_all_cut(connection, version):
                 return []
             is_aside = bool(find_aside(connection, version))
+        is_cut = and_(cuts.c.agent == streams.c.agent, cuts.c.stream == streams.c.id, cuts.c.version == version)
+        query = FILES.outerjoin(cuts, is_cut).where(
+            cuts.c.agent.is_(None), *match_streams(roots, since, until, project)
+        )
         if is_aside:
             with self.database.writing() as connection:
                 bring_back(connection, version)
@@ -61,6 +61,15 @@ class SqlSessions:
             if len(some) <= AT_ONCE:  # looked up one by one, so that all others are left alone
                 query = query.where(match_names(some, *NAME))
             return group_files(connection, query)
+
+    def note_cut(self, version: str) -> None:
+        with self.database.reading() as connection:
+            if is_noted(connection, version):
+                return
+        with self.database.writing() as connection:
+            if is_all_cut(connection, version):
+                n = connection.execute(GENERATION).scalar_one()
+                replace_remembered(connection, ALL_CUT, PACK((version, n)))
 
     def load_inputs(self, names: Iterable[StreamName]) -> dict[StreamName, frozenset[str]]:
         found: dict[StreamName, set[str]] = {}
@@ -233,8 +242,19 @@ class SqlRework:
                 note_news(connection, [one.name for one in fates if one.is_told is is_told], is_told=is_told)
 
 
+def is_noted(connection: Connection, version: str) -> bool:
+    """Whether it was noted that every stream is cut in this version, and no other version or file came since."""
+    others = select(cuts.c.stream).where(or_(cuts.c.version < version, cuts.c.version > version)).limit(1)
+    noted = select(remembered.c.value).where(remembered.c.name == ALL_CUT)
+    query = select(GENERATION.scalar_subquery(), noted.scalar_subquery(), others.scalar_subquery())
+    n, value, other = connection.execute(query).one()
+    return bool(other is None and value == PACK((version, n)))
+
+
 def is_all_cut(connection: Connection, version: str) -> bool:
     """Whether every stream there is is cut in this version, which is told without looking at any."""
+    if is_noted(connection, version):
+        return True
     others = select(cuts.c.stream).where(or_(cuts.c.version < version, cuts.c.version > version)).limit(1)
     if connection.execute(others).first():
         return False

@@ -18,11 +18,14 @@ GROWING = (
     select(func.sum(shipped_parts.c.revision)),
 )
 
+DRAWN = select(remembered.c.value).where(remembered.c.name == "audit")
+STATE = select(*(one.scalar_subquery() for one in (*GROWING, DRAWN)))
+"""All at once: a server may be far away."""
+
 
 def read_state(database: Database) -> str:
     """Another text as soon as anything was saved by which a report could say something else."""
     with database.reading() as connection:
-        numbers = [connection.execute(query).scalar() for query in GROWING]
-        drawn = connection.execute(select(remembered.c.value).where(remembered.c.name == "audit")).scalar()
+        *numbers, drawn = connection.execute(STATE).one()
     drawn_as = blake2b(drawn or b"", digest_size=4).hexdigest()
     return "-".join([*(str(int(one or 0)) for one in numbers), drawn_as])

@@ -20,7 +20,7 @@ from assay.stores.contract import SettledStream, StreamFiles, StreamPieces
 from assay.stores.contract.told import StreamName
 from assay.stores.sql.changes import drop_told, note_changed, note_twins
 from assay.stores.sql.database import add_many, split_values, unpack_ids
-from assay.stores.sql.schema import cuts, files, generation, joined, keys, segments, streams, turns
+from assay.stores.sql.schema import cuts, files, generation, joined, keys, remembered, segments, streams, turns
 from assay.stores.sql.selection import match_names
 from assay.stores.sql.set_aside import DROP as DROP_ASIDE
 from assay.stores.sql.shipped_changes import count_conversations
@@ -53,6 +53,9 @@ FILES = select(*NAME, streams.c.shares, streams.c.generation, files.c.id.label("
     files, and_(files.c.agent == streams.c.agent, files.c.stream == streams.c.id)
 )
 MOST_PARENTS = 16
+ALL_CUT = "all cut"
+"""Under which name is remembered in which version all streams are cut: to count them takes long where there are many."""
+FORGET_ALL_CUT = delete(remembered).where(remembered.c.name == ALL_CUT)
 
 
 def list_unsettled(connection: Connection) -> list[StreamFiles]:
@@ -267,6 +270,7 @@ def forget_words(connection: Connection, stream: StreamFiles, silent: StreamPiec
 def drop_cuts(connection: Connection, names: Iterable[StreamName]) -> None:
     """Have streams cut anew; what was judged of their segments stays, what was set aside goes."""
     rows = [{"its_agent": agent, "its_id": stream} for agent, stream in names]
+    connection.execute(FORGET_ALL_CUT)
     connection.execute(DROP_CUT, rows)
     connection.execute(DROP_ASIDE, rows)
     note_changed(connection, [(row["its_agent"], row["its_id"]) for row in rows])
@@ -320,6 +324,7 @@ def replace_streams(connection: Connection, rows: list[dict[str, object]]) -> No
     new = [row for name, row in names.items() if name not in there]
     old = [row | {"its_agent": name[0], "its_id": name[1]} for name, row in names.items() if name in there]
     if new:
+        connection.execute(FORGET_ALL_CUT)
         connection.execute(insert(streams), new)
     if old:
         connection.execute(CHANGE_STREAM, old)

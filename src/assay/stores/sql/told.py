@@ -198,8 +198,10 @@ class SqlTold:
                 connection.execute(delete(neighbourhoods).where(neighbourhoods.c.name.in_(some)))
 
     def settle_changes(self, names: Iterable[StreamName], known: int) -> None:
+        some = sorted(names)
+        if not some:  # nobody waits for a writer who has nothing to write
+            return
         with self.database.writing() as connection:
-            some = sorted(names)
             for portion in split_values(some):  # of streams that are gone, nothing is left in any neighbourhood
                 connection.execute(delete(told_streams).where(match_names(portion, *OF_STREAM)))
             settle_changes(connection, some, known)
@@ -334,7 +336,7 @@ class SqlTold:
         """The values of one column, some at a time: what nobody holds takes no memory."""
         with (
             self.database.reading() as connection,
-            connection.execution_options(yield_per=PORTION).execute(query) as rows,
+            connection.execute(query, execution_options={"yield_per": PORTION}) as rows,
         ):
             for some in rows.scalars().partitions():
                 yield from some
