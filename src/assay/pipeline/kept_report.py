@@ -58,11 +58,12 @@ class KeptRows(Sequence[T]):
 
 def open_kept(run: ScoringRun, zone: tzinfo, *, may_begin: bool) -> Teller | None:
     """Who keeps what is told in this run; nobody where it is told otherwise than what is kept."""
-    kept = run.store.told.load_view()
-    known = VIEW(kept) if kept else None
     if run.asks_again or (run.client is not None and run.selection != ALL):
         return None
-    roots = pick_roots(run, known)
+    with run.store.holding():
+        kept = run.store.told.load_view()
+        known = VIEW(kept) if kept else None
+        roots = pick_roots(run, known)
     view = describe_view(run, roots, zone)
     if known != view:
         if not may_begin or (known and not is_wider(run, known)):

@@ -16,7 +16,14 @@ from assay.errors import BadInput
 from assay.git import find_repository
 from assay.listing import find_state
 from assay.pipeline.judgement import hash_values
-from assay.pipeline.projects import FolderUse, SameProjects, find_git_folder, find_own_git_folder, find_top, find_top_around
+from assay.pipeline.projects import (
+    FolderUse,
+    SameProjects,
+    find_git_folder,
+    find_own_git_folder,
+    find_top,
+    find_top_around,
+)
 from assay.scores.breakdown import find_working_copy
 from assay.stores import Neighbourhood, StreamName, StreamPlace
 

@@ -128,13 +128,15 @@ class Teller:
     def update(self) -> None:
         """Tell anew what may have changed."""
         forget_folders()
-        changed, known = self.store.told.list_changed()
-        places = self.read_places(changed)
+        with self.store.holding():
+            changed, known = self.store.told.list_changed()
+            places = self.read_places(changed)
         again: set[str] = set()
         for _ in range(MOST_ROUNDS):
-            neighbours = self.find_neighbours(places)
-            self.name_projects(neighbours, places)
-            stale = [one for one in neighbours if one.name in again or not self.is_current(one)]
+            with self.store.holding():
+                neighbours = self.find_neighbours(places)
+                self.name_projects(neighbours, places)
+                stale = [one for one in neighbours if one.name in again or not self.is_current(one)]
             again = set()
             for one in stale:
                 again |= self.tell(one, places, known)

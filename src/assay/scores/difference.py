@@ -62,10 +62,13 @@ def compare_proportions(now: Score, then: Score) -> float | None:
     crushed = now.crushed + then.crushed
     first, last = max(0, crushed - then.counted), min(crushed, now.counted)
     all_ways = count_ways(now.counted + then.counted, crushed)
+    here, there = now.counted, then.counted
+    orders_here, orders_there, missed = lgamma(here + 1), lgamma(there + 1), there - crushed
 
     def find_chance(n: int) -> float:
-        """The logarithm of the chance that so many of those who crushed are on this side."""
-        return count_ways(now.counted, n) + count_ways(then.counted, crushed - n) - all_ways
+        """The logarithm of the chance that so many of those who crushed are on this side: of `count_ways`, in full."""
+        ways_here = orders_here - lgamma(n + 1) - lgamma(here - n + 1)
+        return ways_here + (orders_there - lgamma(crushed - n + 1) - lgamma(missed + n + 1)) - all_ways
 
     # A hair of slack, for equal chances differ by rounding.
     rare = find_chance(now.crushed) + 1e-7

@@ -150,10 +150,31 @@ def add(counts: dict[K, int], name: K) -> None:
 def add_tallies(some: Iterable[Tally]) -> Tally:
     """The tally of all sessions that were tallied in parts."""
     total = Tally()
+    others = [name for name in Tally.__struct_fields__ if name != "slices"]
     for one in some:
-        for name in Tally.__struct_fields__:
+        add_slices(total.slices, one.slices)
+        for name in others:
             setattr(total, name, add_values(getattr(total, name), getattr(one, name)))
     return total
+
+
+def add_slices(total: dict[str, dict[str, JudgeCounts]], more: dict[str, dict[str, JudgeCounts]]) -> None:
+    """Add what was counted in slices, of which there are thousands: every day is one."""
+    for by, named in more.items():
+        known = total.setdefault(by, {})
+        for name, judges in named.items():
+            there = known.get(name)
+            if there is None:
+                known[name] = copy_value(judges)
+                continue
+            for judge, counts in judges.items():
+                if sum_of := there.get(judge):
+                    sum_of.counted += counts.counted
+                    sum_of.crushed += counts.crushed
+                    sum_of.rework_open += counts.rework_open
+                    sum_of.rework_unknown += counts.rework_unknown
+                else:
+                    there[judge] = copy(counts)
 
 
 def add_values(total: Any, more: Any) -> Any:
@@ -163,9 +184,6 @@ def add_values(total: Any, more: Any) -> Any:
             total[name] = add_values(total[name], value) if name in total else copy_value(value)
     elif isinstance(total, list):
         total.extend(more)
-    elif isinstance(total, Counts):
-        for name in Counts.__struct_fields__:
-            setattr(total, name, getattr(total, name) + getattr(more, name))
     else:
         return total + more
     return total

@@ -136,6 +136,18 @@ def match_streams_once(roots: Sequence[str] | None) -> ColumnElement[bool]:
     return or_(streams.c.agent.not_in((PULLED, TOLD)), and_(~transcript.exists(), once))
 
 
+def count_streams(
+    connection: Connection, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+) -> int:
+    """How many streams there are; only of those that may be left out it is asked one by one whether they are."""
+    second, count = streams.c.agent.in_((PULLED, TOLD)), select(func.count()).select_from(streams)
+    given = match_streams_given(roots, since, until, project)
+    found = int(connection.execute(count.where(~second, *given)).scalar_one())
+    if connection.execute(select(streams.c.id).where(second).limit(1)).first() is None:
+        return found
+    return found + int(connection.execute(count.where(second, match_streams_once(roots), *given)).scalar_one())
+
+
 def strip_project(table: FromClause) -> ColumnElement[str]:
     """The id of a stream without the project that it was pulled from."""
     at = find_place(table.c.id, AT)
@@ -146,8 +158,14 @@ def match_streams(
     roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
 ) -> list[ColumnElement[bool]]:
     """What a stream must be like; of what is not given, nothing."""
+    return [match_streams_once(roots), *match_streams_given(roots, since, until, project)]
+
+
+def match_streams_given(
+    roots: Sequence[str] | None, since: str = "", until: str = "", project: str = ""
+) -> list[ColumnElement[bool]]:
+    """The same, of all sources of a conversation."""
     return [
-        match_streams_once(roots),
         *([] if roots is None else [match_streams_below(roots)]),
         *([streams.c.ended_at >= since] if since else []),
         *([streams.c.began_at < until] if until else []),

@@ -54,7 +54,7 @@ FILES = select(*NAME, streams.c.shares, streams.c.generation, files.c.id.label("
 )
 MOST_PARENTS = 16
 ALL_CUT = "all cut"
-"""Under which name is remembered in which version all streams are cut: to count them takes long where there are many."""
+"""Under which name it is remembered in which version all streams are cut: to count them takes long."""
 FORGET_ALL_CUT = delete(remembered).where(remembered.c.name == ALL_CUT)
 
 

@@ -10,7 +10,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    func,
     insert,
     or_,
     select,
@@ -27,6 +26,7 @@ from assay.stores.sql.selection import (
     AT,
     PULLED,
     TOLD,
+    count_streams,
     has_outside,
     is_below,
     match_files_below,
@@ -227,8 +227,7 @@ class SqlTranscripts:
     def count_streams(self, roots: Sequence[str] | None, since: str = "", until: str = "", project: str = "") -> int:
         with self.database.reading() as connection:
             some = None if roots is not None and not has_outside(connection, roots) else roots
-            query = select(func.count()).select_from(streams).where(*match_streams(some, since, until, project))
-            return connection.execute(query).scalar_one()
+            return count_streams(connection, some, since, until, project)
 
     def list_tallies(self, roots: Sequence[str]) -> list[FileTally]:
         columns = (
