@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 import assay
+from assay.config import load
 from assay.pipeline import score as street
 from assay.stores import open_store
 from assay.testing.claude_code import build_prompt, build_reply, write_lines
@@ -49,6 +51,17 @@ class World:
     def score(self, as_of: str = "2026-03-10", store: str = "kept.db") -> bytes:
         found = assay.score([self.folder / "in"], store=self.folder / store, as_of=as_of, timezone="UTC")
         return msgspec.json.encode(found)
+
+    def serve(self, *, keeps: bool = False) -> bytes:
+        """The report of a server that reads no files."""
+        config = load(os.environ, self.folder, as_of="2026-03-10", timezone="UTC")
+        with (
+            closing(open_store(f"sqlite:///{self.folder / 'kept.db'}")) as store,
+            street.open_run(store, config) as run,
+        ):
+            found = street.read_kept_report(run, keeps=keeps)
+            assert found
+            return msgspec.json.encode(replace(found, sessions=list(found.sessions), ledger=list(found.ledger)))
 
     def mark(self) -> None:
         with closing(open_store(f"sqlite:///{self.folder / 'kept.db'}")) as store:
@@ -116,3 +129,17 @@ def test_time_alone_makes_it_fall(world: World, made: list[str]):
     made.clear()
     assert world.score(LATER) == world.score(LATER, "new.db")
     assert "report" in made
+
+
+def test_a_servers_report_on_what_is_kept_is_made_once(world: World, made: list[str]):
+    world.score()
+    made.clear()
+    first = world.serve()
+    assert (world.serve(keeps=True), made) == (first, ["report"] * 2)  # what the other one keeps is none of a server's
+    assert (world.serve(), made) == (first, ["report"] * 2)
+    world.mark()
+    assert (world.serve() == first, made) == (True, ["report"] * 3)  # it is not told yet
+    again = world.score()
+    assert world.serve() != first
+    made.clear()
+    assert (world.score(), made) == (again, [])

@@ -1,6 +1,6 @@
 """What was made of turns is kept whole, dropped when it is stale, and never in the way of what people said."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from assay.stores import JoinedSession, Store, open_store
-from assay.testing.claude_code import build_conversation, encode_lines
+from assay.testing.claude_code import build_conversation, encode_lines, write_lines
 from assay.types import AuditDraw, PersonCorrection, PersonVerdict
 from tests.stores.make_cuts import ONE, TURNS, cut, part, read, write_streams
 
@@ -36,6 +36,51 @@ def test_a_stream_waits_until_it_is_cut_in_this_version(store: Store, folder: Pa
     assert (waiting(store), waiting(store, "w")) == (["two"], ["one", "two"])
     assert [(one.segment.id, one.turns) for one in store.sessions.list_segments(None)] == [("one0", TURNS)]
     assert store.sessions.list_segments([str(folder / "two.jsonl")]) == []
+
+
+def add_stream(store: Store, folder: Path) -> None:
+    write_lines(folder / "three.jsonl", *build_conversation("three", 2))
+    read(store, folder)
+
+
+def grow_stream(store: Store, folder: Path) -> None:
+    with (folder / "one.jsonl").open("ab") as file:
+        file.write(encode_lines(build_conversation("one", 1, start=100)))
+    read(store, folder)
+
+
+def split_stream(store: Store, _: Path) -> None:
+    store.corrections.save_correction(PersonCorrection(kind="split", turn="t"), ONE)
+
+
+def cut_otherwise(store: Store, _: Path) -> None:
+    store.sessions.save_cuts([cut(store, "one", part("one"), version="")])
+
+
+@pytest.mark.parametrize(
+    ("change", "waits"),
+    [(add_stream, ["three"]), (grow_stream, ["one"]), (split_stream, ["one"]), (cut_otherwise, ["one"])],
+)
+def test_that_all_is_cut_is_noted_until_it_is_not(
+    change: Callable[[Store, Path], None], waits: list[str], store: Store, folder: Path
+):
+    store.sessions.note_cut("v")
+    assert waiting(store) == ["one", "two"]
+    store.sessions.save_cuts([cut(store, name, part(name)) for name in ("one", "two")])
+    store.sessions.note_cut("v")
+    assert (waiting(store), waiting(store, "w")) == ([], ["one", "two"])
+    change(store, folder)
+    store.sessions.note_cut("v")
+    assert waiting(store) == waits
+
+
+def test_what_is_read_while_a_store_is_held_is_of_one_moment(store: Store):
+    with store.holding():
+        assert store.corrections.load_corrections() == []
+        store.corrections.save_correction(PersonCorrection(kind="split", turn="t"), ONE)
+        with store.holding():
+            assert store.corrections.load_corrections() == []
+    assert len(store.corrections.load_corrections()) == 1
 
 
 def list_kept(store: Store) -> list[tuple[str, bytes]]:

@@ -30,7 +30,15 @@ from assay.pipeline.scan import Changes, count_skips, scan
 from assay.pipeline.scoring_run import ALL, ScoringRun, Selection
 from assay.pipeline.shipped import list_shipped
 from assay.pipeline.spool import take_spool
-from assay.pipeline.standing_report import find_standing, load_standing, save_standing, sign_listing, skip_scan
+from assay.pipeline.standing_report import (
+    SERVED,
+    find_served,
+    find_standing,
+    load_standing,
+    save_standing,
+    sign_listing,
+    skip_scan,
+)
 from assay.scores.report import Report, ToldSessions, build_report, gather_sessions
 from assay.scores.survival import FollowedLines, measure_survival
 from assay.scores.tally import ALL as EVERY
@@ -161,12 +169,23 @@ def count_told(
     )
 
 
-def read_kept_report(run: ScoringRun) -> Report | None:
-    """The report on what is kept, with nothing read, judged or told anew; `None` where none is by these settings."""
+def read_kept_report(run: ScoringRun, *, keeps: bool = False) -> Report | None:
+    """The report on what is kept, with nothing read, judged or told anew; `None` where none is by these settings.
+
+    Where it `keeps`, the next one finds it made, as long as nothing changes.
+    """
     zone = pick_zone(run.config)
-    if not is_kept(run, zone) and run.count_streams():
-        return None
-    return count_told(run, *gather_kept(run.store, run.selection, zone))
+    with run.store.holding():
+        if is_kept(run, zone):
+            if found := find_served(run):
+                return found
+        elif run.count_streams():
+            return None
+        state = run.store.read_state()
+        found = count_told(run, *gather_kept(run.store, run.selection, zone))
+    if keeps:
+        save_standing(run, found, SERVED, state)
+    return found
 
 
 def tell_all(run: ScoringRun, zone: tzinfo) -> tuple[ToldSessions, FollowedLines, ReworkOutcome]:

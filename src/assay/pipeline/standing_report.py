@@ -25,6 +25,8 @@ from assay.scores.report import Report
 from assay.stores import Store, ToldChoice
 
 REPORT = msgspec.json.Decoder(Report).decode
+SERVED = "as it is kept"
+"""In place of a listing: of a report on what is kept alone, as servers make it that read no files."""
 
 
 class StandingReport(Struct, frozen=True, kw_only=True):
@@ -94,6 +96,19 @@ def check_standing(run: ScoringRun, zone: tzinfo, listing: str) -> Report | None
     if not is_same or sign_folders(found.folders) != found.signs or run.find_waiting(set()):
         return None
     if run.store.told.list_ids(ToldChoice(only_lost=True)):  # another report told of these meanwhile
+        return None
+    return hold_rows(run.store, REPORT(found.report), found.ledger)
+
+
+def find_served(run: ScoringRun) -> Report | None:
+    """The report on what is kept, if one was kept of the store as it is; under which settings, the caller knows."""
+    if run.selection != ALL or run.client is not None:
+        return None
+    kept = run.store.told.load_standing()
+    found = STANDING(kept) if kept else None
+    if found is None or found.listing != SERVED or found.state != run.store.read_state():
+        return None
+    if run.store.told.list_ids(ToldChoice(only_lost=True)):
         return None
     return hold_rows(run.store, REPORT(found.report), found.ledger)
 

@@ -165,9 +165,10 @@ class ReportReader:
         with self.take_place():
             self.bring_up_to_date(tenant, store)
             state = store.read_state()  # what was read now is in the report, too
+            before = self.kept.get((tenant, selection))
             with open_run(store, self.config, selection=selection, jobs=1) as run:
-                if self.has_workers:
-                    report = read_kept_report(run)
+                if self.has_workers:  # what is asked for again, and is the same, the next server need not make
+                    report = read_kept_report(run, keeps=before is not None and before.state == state)
                 else:
                     report = score_run(run, remembers=False, keeps=True).report
         if report is None:
