@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Dialect, Engine, Table, insert, text
+from sqlalchemy import Connection, Dialect, Engine, Select, Table, insert, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
@@ -178,6 +178,21 @@ def take_turn(connection: Connection) -> None:
     """Wait for other writers of a store in PostgreSQL; in SQLite they wait when they begin."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), 0))"))
+
+
+def read_values(connection: Connection, query: Select[Any]) -> Iterator[bytes]:
+    """The values of one column of bytes, many of them: PostgreSQL would write each byte as two digits."""
+    if connection.dialect.name != "postgresql":
+        yield from connection.execute(query).scalars()
+        return
+    command = str(query.compile(dialect=connection.dialect))
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor(binary=True) as cursor:
+            for (value,) in cursor.execute(command):
+                yield bytes(value)
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise DBAPIError(command, None, error) from error
 
 
 def add_many(connection: Connection, table: Table, rows: Sequence[tuple[object, ...]]) -> None:

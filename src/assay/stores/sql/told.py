@@ -37,7 +37,7 @@ from assay.stores.contract.told import (
     ToldRow,
 )
 from assay.stores.sql.changes import NAME, OF_STREAM, find_streams
-from assay.stores.sql.database import Database, add_many, split_values
+from assay.stores.sql.database import Database, add_many, read_values, split_values
 from assay.stores.sql.schema import (
     AGED,
     changed_streams,
@@ -144,7 +144,7 @@ class SqlTold:
 
     def load_tallies(self) -> Iterator[bytes]:
         with self.database.reading() as connection:
-            yield from connection.execute(select(neighbourhoods.c.tally).order_by(neighbourhoods.c.name)).scalars()
+            yield from read_values(connection, select(neighbourhoods.c.tally).order_by(neighbourhoods.c.name))
 
     def load_kept(self, name: str) -> KeptNeighbourhood:
         query = select(*NAME, told.c.digest, told.c.crushed).where(told.c.neighbourhood == name)
