@@ -67,6 +67,8 @@ IN_TIME = (told.c.began_at, told.c.agent, told.c.id)
 SHIPPED = SHIPPED_ROOT
 """What the names of neighbourhoods begin with that other machines told of."""
 PORTION = 1_000
+FEW = 10_000
+"""Sessions that are put in order without an index."""
 ZLIB = b"x"
 """What begins so is packed; JSON does not."""
 DEED = ("commit", "how", "agent", "id", "began_at")
@@ -288,8 +290,10 @@ class SqlTold:
         return self.stream_values(query)
 
     def list_bodies(self, choice: ToldChoice, offset: int = 0, limit: int | None = None) -> Iterator[bytes]:
-        query = select(told.c.body).where(*match_choice(choice)).order_by(*IN_TIME)
-        return self.stream_values(limit_rows(query, offset, limit))
+        conditions = match_choice(choice)
+        query = select(told.c.body).where(*conditions)
+        order = forget_index(IN_TIME) if self.is_few(conditions) else IN_TIME
+        return self.stream_values(limit_rows(query.order_by(*order), offset, limit))
 
     def list_newest(self, choice: ToldChoice, after: Sequence[str], limit: int) -> list[PlacedRow]:
         return self.list_placed(select(told.c.body).where(*match_choice(choice)), IN_TIME, after, limit)
@@ -317,11 +321,23 @@ class SqlTold:
 
     def list_ledger(self, choice: ToldChoice, offset: int = 0, limit: int | None = None) -> Iterator[bytes]:
         order = [column for column in told_ledger.primary_key.columns if column.name != "agent"]
-        query = select(told_ledger.c.line).order_by(*order, told_ledger.c.agent)
-        conditions = match_choice(choice)
+        order.append(told_ledger.c.agent)
+        query, conditions = select(told_ledger.c.line), match_choice(choice)
+        if self.is_few(conditions):
+            named = select(*NAME).where(*conditions)
+            query = query.where(tuple_(told_ledger.c.agent, told_ledger.c.id).in_(named))
+            return self.stream_values(limit_rows(query.order_by(*forget_index(order)), offset, limit))
         if conditions:
             query = query.join(told, IS_LINE).where(*conditions)
-        return self.stream_values(limit_rows(query, offset, limit))
+        return self.stream_values(limit_rows(query.order_by(*order), offset, limit))
+
+    def is_few(self, conditions: Sequence[ColumnElement[bool]]) -> bool:
+        """Whether conditions leave so few sessions that these are better found first, and put in order then."""
+        if not conditions:
+            return False
+        some = select(told.c.id).where(*conditions).limit(FEW + 1).subquery()
+        with self.database.reading() as connection:
+            return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) <= FEW
 
     def load_beside(self, names: Sequence[StreamName]) -> dict[StreamName, tuple[bytes, list[bytes]]]:
         lines = told_ledger.c.agent, told_ledger.c.id
@@ -355,6 +371,11 @@ class SqlTold:
 def to_literal(text: str, column: Column[Any]) -> ColumnElement[Any]:
     """A text as a value of a column."""
     return literal(int(text) if isinstance(column.type, Integer) else text, column.type)
+
+
+def forget_index(order: Sequence[Column[Any]]) -> list[ColumnElement[Any]]:
+    """The same order, by a value that no index knows: SQLite walks through all rows there are for one that does."""
+    return [order[0].concat(""), *order[1:]]
 
 
 def limit_rows(query: Select[Any], offset: int, limit: int | None) -> Select[Any]:
