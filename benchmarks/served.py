@@ -14,8 +14,10 @@ def serve(store: str, *words: str) -> Iterator[tuple[str, int]]:
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr
     try:
-        said = process.stderr.readline()
-        assert "listening on " in said, said
+        said = ""
+        while "listening on " not in said:  # on PostgreSQL it says first that workers are needed
+            said = process.stderr.readline()
+            assert said, "the server ended"
         address = said.partition("listening on ")[2].split(": ")[0].split()[0].rstrip(":")
         threading.Thread(target=lambda: [None for _ in process.stderr or ()], daemon=True).start()
         yield address, process.pid

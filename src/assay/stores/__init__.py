@@ -26,12 +26,10 @@ from assay.stores.contract import (
     AnswerStore,
     CorrectionStore,
     CutStream,
-    Fate,
     FileTally,
     JoinedSession,
     QuestionBatch,
     RemoteProject,
-    ReworkStore,
     SessionStore,
     SettledStream,
     Store,
@@ -46,6 +44,7 @@ from assay.stores.contract import (
     WrittenTally,
 )
 from assay.stores.contract.addresses import FILE_URL, show_address
+from assay.stores.contract.fates import Fate, ReworkStore
 from assay.stores.contract.live import KeyStore, TelemetryStore
 from assay.stores.contract.promotions import PromotionStore
 from assay.stores.contract.shipped import Machine, ShippedPart, ShippedRow, ShippedStore

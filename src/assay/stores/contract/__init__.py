@@ -1,8 +1,8 @@
 """What a store holds and must be able to do; all that the rest of the project knows of one.
 
 A store has twelve parts, each with its own methods; `told` has that of sessions as they were told, `live` and `shipped`
-those that a server fills, `work` that of workers, `promotions` that of changes that went in, `addresses` says where a
-store is. What holds for all of them:
+those that a server fills, `work` that of workers, `promotions` that of changes that went in, `fates` that of what
+became of lines, `addresses` says where a store is. What holds for all of them:
 
 - A method that saves does so in one transaction: after it, all is there, and after a crash or an error, nothing.
   What several processes do at the same time ends as if they had taken turns.
@@ -23,6 +23,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from assay.llm.contract import ModelCall, QuestionResult
+from assay.stores.contract.fates import ReworkStore
 from assay.stores.contract.live import KeyStore, TelemetryStore
 from assay.stores.contract.promotions import PromotionStore
 from assay.stores.contract.shipped import ShippedStore
@@ -137,26 +138,6 @@ class JoinedSession(Struct, frozen=True, kw_only=True):
     id: str
     input: str
     judged: bytes
-
-
-class Fate(Struct, frozen=True, kw_only=True):
-    """What is known of the lines of one session."""
-
-    agent: str
-    id: str
-    input: str = ""
-    """Hash of its lines, of the repository and of the rules."""
-    seen: str = ""
-    """What of the repository was looked at, and on which day."""
-    final_at: int | None = None
-    """From this time on, in seconds, it can't turn any more."""
-    found: bytes = b""
-    is_told: bool = False
-    """The last report said that it crushed."""
-
-    @property
-    def name(self) -> StreamName:
-        return self.agent, self.id
 
 
 class QuestionBatch(Struct, frozen=True, kw_only=True):
@@ -368,16 +349,6 @@ class CorrectionStore(Protocol):
 
     def save_draw(self, draw: AuditDraw) -> AuditDraw:
         """Keep how sessions are drawn, and give what holds: a seed that is there stays, `wanted` is replaced."""
-
-
-class ReworkStore(Protocol):
-    """What became of sessions' lines, as far as it was looked for, and what people were last told of it."""
-
-    def load_fates(self, names: Iterable[StreamName]) -> dict[StreamName, Fate]:
-        """What is stored of these sessions, by name."""
-
-    def save_fates(self, fates: Sequence[Fate]) -> None:
-        """Save fates in place of what was stored of the same sessions."""
 
 
 class AnswerStore(Protocol):

@@ -1,4 +1,4 @@
-"""Conditions of queries: which files lie at or below paths, which streams are meant by them, rows by name."""
+"""Conditions of queries: which files lie at or below paths, which streams are meant by them, rows by name; order."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,6 +14,7 @@ from sqlalchemy import (
     case,
     false,
     func,
+    literal,
     not_,
     or_,
     select,
@@ -36,6 +37,8 @@ Brackets are kept by saying it twice negated: alternatives of alternatives are w
 """
 TOLD = "otel"
 """The agent of streams that telemetry told of."""
+LAST = "\U0010ffff"
+"""The last character there is."""
 AT, AFTER_AT = "@", "A"
 """Between the vendor's own id and the project that it was pulled from, or the service that told of it."""
 
@@ -181,9 +184,28 @@ def match_project(project: str, table: FromClause = streams) -> ColumnElement[bo
     return func.lower(table.c.project).contains(project.lower(), autoescape=True)
 
 
+def match_beginning(column: Column[str], prefix: str) -> ColumnElement[bool]:
+    """Texts that begin so, found by index, which SQLite does not for LIKE."""
+    return and_(column >= prefix, column < prefix + LAST)
+
+
 def match_names(names: Iterable[tuple[str, str]], agent: Column[str], id: Column[str]) -> ColumnElement[bool]:
     """Rows of these agents and ids; SQLite finds them by index, which it does not for pairs in a list of pairs."""
     by_agent: dict[str, set[str]] = {}
     for its_agent, its_id in names:
         by_agent.setdefault(its_agent, set()).add(its_id)
     return or_(false(), *(and_(agent == one, id.in_(sorted(ids))) for one, ids in sorted(by_agent.items())))
+
+
+def to_literal(text: str, column: Column[Any]) -> ColumnElement[Any]:
+    """A text as a value of a column."""
+    return literal(int(text) if isinstance(column.type, Integer) else text, column.type)
+
+
+def forget_index(order: Sequence[Column[Any]]) -> list[ColumnElement[Any]]:
+    """The same order, by a value that no index knows: SQLite walks through all rows there are for one that does."""
+    return [order[0].concat(""), *order[1:]]
+
+
+def limit_rows(query: Select[Any], offset: int, limit: int | None) -> Select[Any]:
+    return query.offset(offset).limit(limit) if offset or limit is not None else query

@@ -6,7 +6,8 @@ import msgspec
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 
 from assay.sessions.links import rank_segment
-from assay.stores.contract import CutStream, Fate, JoinedSession, StoredSegment, StreamFiles
+from assay.stores.contract import CutStream, JoinedSession, StoredSegment, StreamFiles
+from assay.stores.contract.fates import Fate
 from assay.stores.contract.told import StreamName
 from assay.stores.sql.changes import note_changed, note_news, note_turns
 from assay.stores.sql.database import AT_ONCE, Database, add_many, pack_ids, split_values, unpack_ids

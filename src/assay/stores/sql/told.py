@@ -11,14 +11,12 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
-    Integer,
     Select,
     Table,
     and_,
     delete,
     func,
     insert,
-    literal,
     or_,
     select,
     tuple_,
@@ -49,7 +47,7 @@ from assay.stores.sql.schema import (
     told_ledger,
     told_streams,
 )
-from assay.stores.sql.selection import has_outside, match_names
+from assay.stores.sql.selection import forget_index, has_outside, limit_rows, match_names, to_literal
 from assay.stores.sql.shipped_changes import STANDING
 from assay.types import LedgerLine
 from assay.types.shipping import SHIPPED_ROOT
@@ -366,20 +364,6 @@ class SqlTold:
         query = select(*NAME, told.c.crushed).where(told.c.is_news.is_(True), *match_choice(choice))
         with self.database.reading() as connection:
             return [((row.agent, row.id), row.crushed is True) for row in connection.execute(query)]
-
-
-def to_literal(text: str, column: Column[Any]) -> ColumnElement[Any]:
-    """A text as a value of a column."""
-    return literal(int(text) if isinstance(column.type, Integer) else text, column.type)
-
-
-def forget_index(order: Sequence[Column[Any]]) -> list[ColumnElement[Any]]:
-    """The same order, by a value that no index knows: SQLite walks through all rows there are for one that does."""
-    return [order[0].concat(""), *order[1:]]
-
-
-def limit_rows(query: Select[Any], offset: int, limit: int | None) -> Select[Any]:
-    return query.offset(offset).limit(limit) if offset or limit is not None else query
 
 
 def find_last_change(connection: Connection) -> int:

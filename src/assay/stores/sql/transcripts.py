@@ -29,6 +29,7 @@ from assay.stores.sql.selection import (
     count_streams,
     has_outside,
     is_below,
+    match_beginning,
     match_files_below,
     match_names,
     match_streams,
@@ -188,7 +189,7 @@ class SqlTranscripts:
     def list_without_facts(self, roots: Sequence[str] | None, prefix: str = "") -> list[StreamName]:
         query = select(streams.c.agent, streams.c.id).where(streams.c.facts == b"", *match_streams(roots, "", "", ""))
         if prefix:
-            query = query.where(streams.c.id.startswith(prefix, autoescape=True))
+            query = query.where(match_beginning(streams.c.id, prefix))
         with self.database.reading() as connection:
             return [(row.agent, row.id) for row in connection.execute(query.order_by(streams.c.agent, streams.c.id))]
 
@@ -206,7 +207,7 @@ class SqlTranscripts:
         query = select(streams, files.c.path, there.label("is_there")).join(files, files.c.id == streams.c.file_id)
         query = query.where(*match_streams(roots, since, until, project))
         if prefix:
-            query = query.where(streams.c.id.startswith(prefix, autoescape=True))
+            query = query.where(match_beginning(streams.c.id, prefix))
         with self.database.reading() as connection:
             rows = connection.execute(query.order_by(streams.c.began_at, streams.c.agent, streams.c.id)).all()
         return [build_summary(row) for row in rows]
