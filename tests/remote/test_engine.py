@@ -4,12 +4,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from assay import __version__
 from assay.errors import BadInput, WorkerLost
-from assay.pipeline.cluster import RayPool, explain_loss, open_pool, run_task
+from assay.pipeline.cluster import RayPool, explain_loss, join_cluster, open_pool, run_task
 from assay.pipeline.pool import Pool
 from tests.conftest import environment, is_one_line, run
 from tests.llm.real import fetched
@@ -41,6 +42,16 @@ def test_a_project_may_not_say_where_transcripts_go(tmp_path: Path) -> None:
     found = run("score", EXAMPLES, "--store", tmp_path / "store.db", cwd=tmp_path)
     assert found.code == 2
     assert "may not say on which machines" in found.err
+
+
+@pytest.mark.parametrize(("address", "more"), [(None, {"include_dashboard": False}), ("ray://head:10001", {})])
+def test_a_cluster_that_is_there_is_told_nothing_of_how_to_begin(
+    address: str | None, more: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: dict[str, object] = {}
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=lambda **given: said.update(given)))
+    join_cluster(address)
+    assert said == {"address": address, "log_to_driver": False, "logging_level": "CRITICAL"} | more
 
 
 class TaskError(Exception):

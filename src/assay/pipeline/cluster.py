@@ -107,7 +107,8 @@ def join_cluster(address: str | None) -> Any:
     except ImportError:
         raise BadInput("--engine ray needs more than is installed; pip install 'assay[ray]'") from None
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", include_dashboard=False)
+        more = {} if address else {"include_dashboard": False}  # a cluster that is there has made up its mind
+        ray.init(address=address, log_to_driver=False, logging_level="CRITICAL", **more)
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = address or os.environ.get("RAY_ADDRESS") or "this machine"
         said = str(error).partition("\n")[0][:160]
