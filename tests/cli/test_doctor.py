@@ -118,3 +118,9 @@ def test_deleted_files_are_counted(home: Path):
     assert (health["files"], health["gone"], health["streams"]) == (2, 1, 2)
     assert [one["soon"] for one in health["cleanup"]] == [[]]
     assert json.dumps(health)
+
+
+def test_nowhere_to_look_but_folders(tmp_path: Path):
+    said = run("doctor", env={"HOME": str(tmp_path)}).out
+    assert ".claude/projects" in said
+    assert "shipped:" not in said

@@ -64,6 +64,20 @@ def test_help_names_every_command():
     assert not [name for name in COMMANDS if name not in ran.out]
 
 
+def test_a_command_that_is_not_there_suggests_the_closest():
+    ran = run("scores")
+    assert ran.code == 2
+    assert "Did you mean 'score'" in ran.err
+
+
+def test_the_last_session_of_nobody_is_no_id_that_is_missing(tmp_path: Path):
+    run("score", env={"HOME": str(tmp_path)})  # finds nothing, and leaves an empty store
+    ran = run("show", "last", env={"HOME": str(tmp_path)})
+    assert ran.code == 2
+    assert is_one_line(ran.err)
+    assert "`assay score` reads yours" in ran.err
+
+
 @pytest.mark.long
 @each_row("name", sorted(NAMES), ids=" ".join)
 def test_help_of_a_command_names_every_option(name: tuple[str, ...]):

@@ -90,7 +90,8 @@ def test_a_time_and_a_project_choose(home: Path) -> None:
     [
         (["nobody"], "no session begins with 'nobody'; `assay sessions` lists them"),
         (["nobody", ".codex"], "'nobody' is no file or folder; give paths, or ids of sessions, not both"),
-        (["--since", "2031-01-01"], "there are no sessions to look at"),
+        (["--since", "2031-01-01"], "no session fits --since 2031-01-01"),
+        (["--project", "loom"], "no session fits --project loom"),
         (["--profile", "nobody"], "no profile is called 'nobody'"),
         (["--profile", "missing.toml"], "missing.toml"),
         (["-o", "q.html"], "give a file that ends in .json, .md"),

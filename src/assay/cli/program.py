@@ -86,6 +86,11 @@ COMMANDS = {name: says for panel in PANELS.values() for name, says in panel.item
 class Commands(TyperGroup):
     """The commands by name; only the one that is called is imported."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.commands = cast(dict[str, Any], dict.fromkeys(COMMANDS))
+        """Names alone, of which the closest is suggested for one that is not there."""
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return [*COMMANDS]
 

@@ -182,6 +182,12 @@ def split_paths(which: Sequence[str]) -> tuple[list[Path], tuple[str, ...]]:
     return paths, ids
 
 
+def name_choice(request: QualityRequest) -> str:
+    """What was asked for, as it was typed."""
+    given = {"--since": request.since, "--until": request.until, "--project": request.project}
+    return "".join(f" {option} {format_line(value, 60)}" for option, value in given.items() if value)
+
+
 @contextmanager
 def open_subjects(request: QualityRequest, config: Config) -> Iterator[tuple[Store, list[Subject]]]:
     """An open store, and the sessions that are asked for; an id that nothing has is refused."""
@@ -194,7 +200,8 @@ def open_subjects(request: QualityRequest, config: Config) -> Iterator[tuple[Sto
             if one != LAST and not any(subject.session.id.startswith(one) for subject in sessions):
                 raise BadInput(f"no session begins with {format_line(one, 60)!r}; `assay sessions` lists them")
         if not sessions:
-            raise BadInput("there are no sessions to look at; `assay sessions` lists those that were found")
+            told = f"no session fits{chosen}" if (chosen := name_choice(request)) else "there are no sessions"
+            raise BadInput(f"{told}; `assay sessions` lists those that were found")
         yield transcripts.store, sessions
 
 

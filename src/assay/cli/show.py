@@ -158,6 +158,8 @@ def find_by_id(showing: Showing, prefix: str, index: SessionIndex) -> Session | 
         exact, streams = list(dict.fromkeys(name for name, _ in wanted)), there
     if not exact and not streams:
         what = "stream" if showing.is_stream else "session or stream"
+        if prefix == LAST:
+            raise BadInput(f"there is no {what} yet; `assay score` reads yours, `assay demo` shows examples")
         raise BadInput(f"no {what} begins with {format_line(prefix, 60)!r}; {showing.lists}")
     if len(exact) + len(streams) > 1:
         raise build_ambiguity_error(prefix, index.load_sessions(exact[:MOST]), streams, len(exact))

@@ -14,7 +14,7 @@ GOOD, BAD, NOTE = "green", "red", "yellow"
 def render_health(health: dict[str, Any]) -> Group:
     """Sections, worst news in colour."""
     return Group(
-        *render_section("Looked in", [render_place(one) for one in health["places"]]),
+        *render_section("Looked in", [render_place(one) for one in health["places"] if is_place(one)]),
         *render_section("Store", [Text(f"{sanitize_text(health['store'])}  {format_number(health['store_bytes'])}B")]),
         *render_section("Read", render_counts(health)),
         *render_section("Client versions", render_versions(health["versions"])),
@@ -30,6 +30,11 @@ def render_section(title: str, lines: list[Text]) -> list[Text]:
     if not lines:
         return []
     return [Text(title, "bold"), *(Text("  ").append_text(line) for line in lines), Text("")]
+
+
+def is_place(one: dict[str, Any]) -> bool:
+    """Whether a person can look there: what the store would hold of other machines is no folder."""
+    return one["is_there"] or not one["path"].endswith(":")
 
 
 def render_place(one: dict[str, Any]) -> Text:
