@@ -135,6 +135,12 @@ def check_stored(store: Store, tallies: list[Tally]) -> str:
     return f"acknowledged {sum(wanted.values()):,} records in {len(wanted):,} requests, of which {lost} are missing"
 
 
+def read_cpu(pid: int) -> float:
+    """CPU seconds of a process, all its threads together."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run_assay(store: str, *words: str) -> Any:
     made = subprocess.run(
         [sys.executable, "-m", "assay", *words, "--store", store, "--json"], capture_output=True, check=True
@@ -151,10 +157,11 @@ def measure_server(store: str, seconds: float, rate: float) -> list[str]:
         peak.start()
         reading = threading.Thread(target=read_meanwhile, args=(address, reader, reads, ended))
         reading.start()
+        idle = read_cpu(pid)
         held = run_senders(
             address, key, [(f"held-{n}", SENDERS * BATCH / rate, seconds, BATCH) for n in range(SENDERS)]
         )
-        before = peak.kb
+        before, took = peak.kb, (read_cpu(pid) - idle) / max(1, sum(held.acknowledged.values()))
         flood = run_senders(address, key, [(f"flood-{n}", 0.0, 10.0, LARGE) for n in range(CROWD)])
         ended.set()
         reading.join()
@@ -162,7 +169,8 @@ def measure_server(store: str, seconds: float, rate: float) -> list[str]:
     with closing(open_store(to_tenant_url(pick_store_url(store, os.environ), TENANT))) as kept:
         told = check_stored(kept, [held, flood])
     mb, most_mb = f"{before / 1024:.0f} MB", f"{peak.kb / 1024:.0f} MB"
-    return [f"held      {held.describe()}, {mb}", f"overload  {flood.describe()}, {most_mb}",
+    cpu = f"{1e6 * took:.0f} µs of the server's CPU an event, reads included"
+    return [f"held      {held.describe()}, {mb}, {cpu}", f"overload  {flood.describe()}, {most_mb}",
             f"reads     {reads.describe()}", told]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ class SqlKeys:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.secret = b""
 
     def save_key(self, key: AccessKey, hashed: str, deed: Deed) -> None:
         with self.database.writing() as connection:
@@ -60,6 +61,12 @@ class SqlKeys:
                 connection.execute(update(access_keys).where(access_keys.c.id == key).values(used_at=at))
 
     def load_secret(self) -> bytes:
+        if not self.secret:  # made once in the life of a store, and asked for with every answer of a server
+            self.secret = self.find_secret()
+        return self.secret
+
+    def find_secret(self) -> bytes:
+        """The store's secret, made where there is none."""
         with self.database.reading() as connection:
             found = load_remembered(connection, SEALING)
         if found:
