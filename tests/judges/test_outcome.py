@@ -316,6 +316,18 @@ def test_a_failure_that_is_told_as_gone_is_no_admission(text: str) -> None:
     assert "admits_failure" not in kinds(case(asked(REQUEST, FIX, text)))
 
 
+def test_of_a_long_sentence_the_words_that_tell_of_the_failure_are_quoted() -> None:
+    begins = (
+        "Wrote down what was changed in the report of the till, its globs, the icon of the orb and the two new tests"
+    )
+    told = case(
+        asked(REQUEST, FIX, f"{begins}, which were sorted by name and by day, but the suite is failing at boot.")
+    )
+    (found,) = [one for one in judged(told).reasons if one.kind == "admits_failure"]
+    assert "failing at boot" in found.quote
+    assert len(found.quote) <= 160
+
+
 def test_an_answer_that_says_what_cannot_be_is_no_admission() -> None:
     answer = "A tuple cannot be changed once it is made."
     assert "admits_failure" not in kinds(case(asked("Can I change a tuple?", answer), intent="question"))

@@ -54,6 +54,8 @@ def end_of(*done: Any, text: str = "round the sums") -> Ending:
         ("interrupted", [STOPPED], "round the sums"),
         ("interrupted", ["Rounding.", FIX, STOPPED], "till/sum.py"),
         ("interrupted", [shell("pytest -q", status="interrupted")], "pytest -q"),
+        ("interrupted", ["Rounding half up, as asked.", STOPPED], "Rounding half up, as asked."),
+        ("interrupted", ["First the sums.", tool("plan", "", "interrupted"), STOPPED], "First the sums."),
         ("mid_work", [shell("npm run dev", status="interrupted")], "npm run dev"),
         ("mid_work", [FIX, shell("cd web && pnpm dev", status="interrupted"), STOPPED], "cd web && pnpm dev"),
         ("interrupted", [shell("npm run devour", status="interrupted")], "npm run devour"),

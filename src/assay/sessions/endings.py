@@ -119,15 +119,22 @@ def is_announcing_more(text: str) -> bool:
 
 
 def quote_ending(turn: Turn, kind: EndingKind) -> str:
-    """Words of the turn that show the ending."""
+    """Words of the turn that show the ending: what came last, for a prompt shows only what was wanted."""
     prompt = turn.prompt.text if turn.prompt else ""
-    replies = [reply.text for reply in turn.replies if reply.text.strip()]
-    calls = [call for call in turn.calls if not call.by]
-    if kind in ("answered", "announces_more", "api_error") and replies:
-        return quote_tail(replies[-1]) if kind != "api_error" else take_beginning(replies[-1].strip(), LAST_WORDS)
-    if kind in ("mid_work", "rejected", "pending", "landed", "interrupted") and calls:
-        said = calls[-1].command or calls[-1].target
-        return take_beginning(said.strip(), LAST_WORDS) or take_beginning(prompt.strip(), LAST_WORDS)
+    replies = [reply for reply in turn.replies if reply.text.strip()]
+    if kind in ("answered", "announces_more") and replies:
+        return quote_tail(replies[-1].text)
+    if kind == "api_error" and replies:
+        return take_beginning(replies[-1].text.strip(), LAST_WORDS)
+    if kind in ("mid_work", "rejected", "pending", "landed", "interrupted"):
+        done = [
+            (call.at, said) for call in turn.calls if not call.by and (said := (call.command or call.target).strip())
+        ]
+        said_at = replies[-1].at if replies else ""
+        if replies and (not done or (kind == "interrupted" and said_at > done[-1][0])):
+            return quote_tail(replies[-1].text) or take_beginning(prompt.strip(), LAST_WORDS)
+        if done:
+            return take_beginning(done[-1][1], LAST_WORDS)
     return take_beginning(prompt.strip(), LAST_WORDS)
 
 

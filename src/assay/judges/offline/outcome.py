@@ -13,7 +13,7 @@ from assay.resources import load_table
 from assay.sessions import speech
 from assay.sessions.calls import CHECKS, LANDING, find_telling_line, has_failed
 from assay.sessions.endings import BROKEN_ENDINGS
-from assay.sessions.text import take_beginning
+from assay.sessions.text import take_beginning, take_ending
 from assay.types import Call, Citation, EvidenceKind, Failure, Intent, OutcomeJudgement, Prompt, Reason, Turn
 
 MOST_CITATIONS = 6
@@ -214,7 +214,8 @@ class OutcomeRecord:
             return ""
         failed, gone = compile_words("failed"), compile_words("gone")
         sentences = SENTENCE.split(self.closing[:OPENING])
-        return next((one.strip() for one in sentences if failed.search(one) and not gone.search(one)), "")
+        told = (one.strip() for one in sentences if failed.search(one) and not gone.search(one))
+        return quote_around(next(told, ""), failed)
 
     @cached_property
     def done_words(self) -> str:
@@ -259,6 +260,16 @@ class OutcomeRecord:
             elif call.status == "ok" and call.command in failed:
                 found[call.command] = (number, call)
         return max(found.values(), key=lambda one: one[0], default=None)
+
+
+def quote_around(sentence: str, phrase: re.Pattern[str]) -> str:
+    """A sentence, or of a long one as much around a phrase as fits a quote."""
+    found = phrase.search(sentence)
+    if found is None or len(sentence) <= QUOTE:
+        return sentence
+    rest = sentence[found.start() :]
+    before = take_ending(sentence[: found.start()], max(QUOTE // 2, QUOTE - len(rest)))
+    return take_beginning(f"{before}{rest}".strip(), QUOTE)
 
 
 def find_evidence(record: OutcomeRecord) -> Iterator[OutcomeEvidence]:
