@@ -9,7 +9,7 @@ from assay.scores.breakdown import find_day
 from assay.scores.difference import Difference, compare_sessions
 from assay.scores.measures import Measures, measure_tally
 from assay.scores.prism import Score, score_sessions, select_counted
-from assay.scores.tally import tally_sessions
+from assay.scores.tally import tally_measured
 from assay.types import Document, Row, Session
 
 SEEN_MOSTLY = 1.96 + 0.84
@@ -73,7 +73,7 @@ def build_side(name: str, sessions: Sequence[Session], zone: tzinfo) -> Compared
         began=min(days).isoformat() if days else None,
         ended=max(days).isoformat() if days else None,
         score=score,
-        measures=measure_tally(tally_sessions(sessions, (), zone), score.counted),
+        measures=measure_tally(tally_measured(sessions, zone), score.counted),
         aims=dict(sorted(aims.items(), key=lambda pair: (-pair[1], pair[0]))),
     )
 

@@ -96,6 +96,17 @@ def tally_sessions(sessions: Iterable[Session], ledger: Iterable[LedgerLine], zo
     return found
 
 
+def tally_measured(sessions: Iterable[Session], zone: tzinfo) -> Tally:
+    """Of sessions no more than what measures are made of."""
+    found = Tally()
+    days = found.slices.setdefault("day", {})
+    for one in sessions:
+        if one.crushed is not None:
+            count_session(days.setdefault(name_slice(one, "day", zone), {}), one)
+            tally_measures(found, one)
+    return found
+
+
 def tally_steps(found: Tally, one: Session) -> None:
     """Count a session at every step that it reaches, and why it goes no further."""
     if reason := explain_exclusion(one):

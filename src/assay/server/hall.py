@@ -4,13 +4,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
 from assay.errors import AssayError
 from assay.pipeline.retention import forget_expired, note_deletion
+from assay.pipeline.scoring_run import Selection
 from assay.pipeline.store_care import forget_before
 from assay.pipeline.working import StoreWorker
 from assay.server.access import Access, Visitor
@@ -22,9 +23,11 @@ from assay.server.replies import Refusal
 from assay.server.settings import ServerSettings
 from assay.server.tenants import HOME, TenantStores
 from assay.server.turns import TurnsReader
-from assay.stores import Store, find_tenant, list_tenants
+from assay.stores import Store, ToldChoice, find_tenant, list_tenants
 
 USES_S, RETENTION_S, WATCH_S = 30.0, 3_600.0, 10.0
+MANY = 5_000
+"""Sessions from which on a report takes longer than somebody wants to wait."""
 
 
 class WatchedWork(Struct):
@@ -81,6 +84,7 @@ class Hall:
     async def live(self, _: object = None) -> AsyncIterator[None]:
         """Be there for requests; at the end all that was acknowledged is stored, and the stores are closed."""
         chores = [asyncio.create_task(self.save_uses()), asyncio.create_task(self.keep_retention())]
+        chores.append(asyncio.create_task(self.do_chore(self.look_ahead)))
         if self.settings.has_workers:
             chores.append(asyncio.create_task(self.keep_watching()))
         try:
@@ -122,6 +126,13 @@ class Hall:
         while True:
             await self.do_chore(self.watch_work)
             await asyncio.sleep(WATCH_S)
+
+    def look_ahead(self) -> None:
+        """Make the report of a large store before anybody asks for it: its first one takes seconds."""
+        store = self.stores.find(HOME)
+        if store is not None and any(store.told.list_bodies(ToldChoice(), MANY, 1)):
+            with suppress(Refusal):  # nothing is told yet: whoever asks is told so
+                self.reports.read_report(HOME, store, Selection())
 
     def watch_work(self) -> None:
         """Count what waits in all tenants' stores."""

@@ -23,6 +23,12 @@ class TurnsReader:
         self.lock = Lock()
         self.kept: OrderedDict[tuple[str, str, str], tuple[float, Sequence[Turn]]] = OrderedDict()
 
+    def has(self, tenant: str, store: Store, session: Session) -> bool:
+        """Whether the turns of a session were read a moment ago."""
+        with self.lock:
+            until, _ = self.kept.get((tenant, session.id, store.read_state()), (0.0, ()))
+        return time.monotonic() < until
+
     def read(self, tenant: str, store: Store, session: Session) -> Sequence[Turn]:
         """All turns of a session; those that were read a moment ago from the same store are not read again."""
         name = tenant, session.id, store.read_state()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from litestar import Response, get
@@ -24,6 +25,8 @@ from assay.web.links import TURNS, to_session
 from assay.web.pages.session import SessionShown, render_session
 
 LINE = msgspec.json.Decoder(LedgerLine).decode
+LONG, NOW = 1_500, "now"
+"""Turns and calls from which on a session's page does not wait for them, and the word that says to wait."""
 
 
 @get("/sessions/{session:str}", include_in_schema=False)
@@ -36,28 +39,41 @@ def show_session(
 ) -> Response[Any]:
     """Show one session; of one that was joined to another, the whole."""
     store = hall.open_store(visitor)
-    given = read_given(request, ("page", "only", "quality"))
+    given = read_given(request, ("page", "only", "quality", "turns"))
     page, only = read_number(given["page"]) or 1, read_number(given["only"])
     found = hall.reports.find_told(visitor.tenant, store, session)
     if found.id != session:
         return go_to(to_session(found.id))
+    is_later = is_long(found) and given["turns"] != NOW and not hall.turns.has(visitor.tenant, store, found)
     with hall.reports.take_place():
-        turns = hall.turns.read(visitor.tenant, store, found)
-        only = min(only, len(turns))
-        first = only or min((page - 1) * TURNS, max(0, len(turns) - 1) // TURNS * TURNS) + 1
+        turns = () if is_later else hall.turns.read(visitor.tenant, store, found)
+        total = found.facts.get("turns", 0) if is_later else len(turns)
+        only = min(only, total)
+        first = only or min((page - 1) * TURNS, max(0, total - 1) // TURNS * TURNS) + 1
         view = SessionShown(
             session=found,
             turns=turns[first - 1 : first if only else first - 1 + TURNS],
             first=first,
-            total=len(turns),
+            total=total,
             places=list_places(store, hall.settings.config, found),
             ledger=list_lines(store, found),
             quality=read_quality(hall, store, found, given["quality"]) if given["quality"] else None,
             before=find_before(store, found),
             only=bool(only),
+            later=to_turns(found.id, page, only) if is_later else "",
         )
     context = build_context(hall, visitor)
     return answer_page(request, store, render_session(view, context), context)
+
+
+def is_long(session: Session) -> bool:
+    """Whether reading what was said takes so long that the rest is shown without waiting for it."""
+    return session.facts.get("turns", 0) + session.facts.get("tool_calls", 0) > LONG
+
+
+def to_turns(id: str, page: int, only: int) -> str:
+    """The same page with its turns, however long they take."""
+    return f"{to_session(id)}?{urlencode({'page': page, 'turns': NOW} | ({'only': only} if only else {}))}"
 
 
 def list_lines(store: Store, session: Session) -> list[LedgerLine]:
