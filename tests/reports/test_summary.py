@@ -3,11 +3,15 @@
 import pytest
 
 from assay.reports.format import format_duration, format_percent, shorten_paths
-from assay.reports.summary import HELD_BACK, explain_outcome
+from assay.reports.summary import HELD_BACK, explain_outcome, find_doubt, name_proof
 from assay.scores.reasons import REASONS
-from assay.types import Session
-from tests.make_sessions import failing, missed, session_of
+from assay.types import Reason, Session
+from tests.make_sessions import failing, missed, reason, session_of
 from tests.tables import each_row
+
+
+def quoted(kind: str) -> Reason:
+    return Reason(kind, 1, "make test", 0.0)
 
 
 @each_row(
@@ -27,6 +31,34 @@ from tests.tables import each_row
 )
 def test_every_fate_has_its_words(session: Session, words: str):
     assert explain_outcome(session) == words
+
+
+@each_row(
+    ("session", "proof"),
+    [
+        (session_of(), ""),
+        (session_of(reasons=[reason("says_done", 1), quoted("check_passed")]), "a check passed"),
+        (session_of(reasons=[quoted("accepted_next")]), "the person said so"),
+        (missed(reasons=[quoted("check_passed")]), ""),
+    ],
+)
+def test_what_shows_a_goal_reached_is_named(session: Session, proof: str):
+    assert name_proof(session) == proof
+
+
+@each_row(
+    ("session", "doubt"),
+    [
+        (session_of(), None),
+        (session_of(evidence="silent", confidence=0.75), 0.25),
+        (session_of(rework="yes"), None),
+        (missed(confidence=0.4), 0.4),
+        (missed(confidence=None), None),
+        (session_of(judge_status="unclear", goal_complete=None, confidence=0.5), None),
+    ],
+)
+def test_what_nobody_and_nothing_says_is_in_doubt(session: Session, doubt: float | None):
+    assert find_doubt(session) == doubt
 
 
 def test_every_reason_for_not_crushing_has_a_short_form():

@@ -6,13 +6,18 @@ from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay import score
 from assay.server import looking
+from assay.server.reading import SESSION
+from assay.server.turns import TurnsReader
 from assay.testing.claude_code import ClaudeTranscript
+from assay.web.pages.sessions import SORTS
 from tests.server.serving import Asked, serve
 
+encode = msgspec.json.encode
 HTML = {"accept": "text/html"}
 ROW = re.compile(r'<th scope="row" class="main"><a href="/sessions/([0-9a-f]{12})"')
 
@@ -99,6 +104,47 @@ def test_a_list_that_takes_long_says_how_far_it_looked(asked: Asked, monkeypatch
     assert 'rel="next"' in shown
 
 
+@pytest.mark.parametrize("sort", ["cost", "turns", "lines", "work", "doubt"])
+def test_a_list_is_sorted_by_its_address_over_all_its_pages(asked: Asked, monkeypatch: pytest.MonkeyPatch, sort: str):
+    monkeypatch.setattr("assay.server.pages.sessions.ROWS", 5)
+    told = {one["id"]: SESSION(encode(one)) for one in asked.get("/api/v1/sessions?limit=200").json()["sessions"]}
+    seen: list[str] = []
+    path = f"/sessions?left=judged&sort={sort}"
+    while path:
+        shown = show(asked, path)
+        assert re.search(r'<th aria-sort="descending" scope="col"[^>]*><a href="/sessions[^"]*">', shown)
+        seen += ROW.findall(shown)
+        onward = re.search(r'<a href="(/sessions[^"]*page=[^"]*)" rel="next">', shown)
+        path = unescape(onward[1]) if onward else ""
+    assert len(seen) == len(set(seen)) == 17
+    values = [SORTS[sort][1](told[one]) for one in seen]
+    known = [one for one in values if one is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[: len(known)] == known
+
+
+def test_of_a_long_list_the_newest_are_sorted_and_that_is_said(asked: Asked, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.server.pages.sessions.MOST_SORTED", 4)
+    shown = show(asked, "/sessions?sort=cost")
+    assert len(ROW.findall(shown)) == 4
+    assert "of the newest 4 that were put into order" in shown
+
+
+@pytest.mark.parametrize("query", ["a=agent:claude-code&b=agent:codex", "a=model:opus&b=agent:codex", "at=2026-11-04"])
+def test_every_number_of_a_comparison_leads_to_as_many_sessions(asked: Asked, query: str):
+    shown = show(asked, f"/compare?{query}")
+    found = [(link, n) for link, n in COUNTED.findall(shown) if "left=" not in link]
+    found += [(link, n) for link, n in re.findall(r'<a href="(/sessions[^"]*)">\d+ of (\d+)</a>', shown)]
+    assert len(found) >= 4
+    for link, n in found:
+        assert len(ROW.findall(show(asked, unescape(link)))) == int(n), link
+
+
+def test_a_side_that_there_can_not_be_is_refused_as_a_page(asked: Asked):
+    for word in ("before=whenever", "shoe:12", "agent:"):
+        assert asked.get(f"/sessions?side={word}", headers=HTML).status_code == 400
+
+
 def test_a_cursor_of_another_list_is_refused(asked: Asked, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("assay.server.pages.sessions.ROWS", 5)
     onward = re.search(r'cursor=([^"&]*)" rel="next"', show(asked, "/sessions"))
@@ -128,6 +174,27 @@ def test_a_part_of_a_session_leads_to_the_whole(asked: Asked):
     assert joined
     asked.client.follow_redirects = False
     assert asked.get(f"/sessions/{joined[1]}", headers=HTML).headers["location"] == f"/sessions/{whole}"
+
+
+def test_a_long_session_does_not_wait_for_its_turns_and_shows_them_where_it_says(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+):
+    one = find(asked, "OAuth login")
+    whole = show(asked, f"/sessions/{one}?turns=now")
+    monkeypatch.setattr("assay.server.pages.session.LONG", 2)
+    monkeypatch.setattr(TurnsReader, "has", lambda *_: False)
+    monkeypatch.setattr(TurnsReader, "read", refuse)
+    shown = show(asked, f"/sessions/{one}")
+    assert "Read the conversation" in shown
+    assert f'href="/sessions/{one}#turn-3"' in shown
+    assert 'id="turn-3"' not in shown
+    (later,) = re.findall(r'data-load="([^"]+)"', shown)
+    monkeypatch.undo()
+    assert show(asked, unescape(later)) == whole
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("nobody waits for this")
 
 
 def test_quality_is_judged_when_it_is_asked_for(asked: Asked):

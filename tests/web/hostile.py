@@ -74,6 +74,30 @@ def build_turns(n: int, word: str, other: str) -> list[dict[str, Any]]:
     ]
 
 
+LINE = 5_000_000
+"""Characters of a line that is longer than anything people write."""
+
+
+def make_long_store(folder: Path) -> str:
+    """The URL of a store that has read lines of 5 MB, in every field that somebody can write."""
+    for n, unit in enumerate((f"<script>window.hit='{MARK}'</script> ", MARK)):
+        word = unit * (LINE // len(unit))
+        lines = build_turns(n, unit, unit)
+        _, replied, called, closed, answered, thanked = lines[1:]
+        answered["message"]["content"] = f"No, that is wrong. {word}"
+        replied["gitBranch"] = word
+        called["message"]["content"][0]["content"] = word
+        closed["message"]["content"][0]["text"] = f"Done. {word}"
+        thanked["message"]["model"] = word
+        lines.append({"type": "summary", "summary": word, "leafUuid": f"a{n}-5"})
+        home = folder / "transcripts" / f"-home-{n}"
+        home.mkdir(parents=True)
+        text = "\n".join(json.dumps(line) for line in lines)
+        (home / f"0000000{n}-0000-4000-8000-00000000000{n}.jsonl").write_text(f"{text}\n", "utf-8")
+    score(str(folder / "transcripts"), store=folder / "assay.db", jobs=1, timezone="UTC")
+    return f"sqlite:///{folder / 'assay.db'}"
+
+
 def make_hostile_store(folder: Path) -> str:
     """The URL of a store that has read them."""
     write_transcripts(folder / "transcripts")

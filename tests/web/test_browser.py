@@ -4,6 +4,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from assay.server.turns import TurnsReader
 from tests.server.serving import RunningServer, add_key, run_server
 from tests.web.browsing import DESKTOP, LOOKS, visit
 
@@ -12,6 +13,7 @@ PATHS = [
     "/",
     "/sessions",
     "/sessions?crushed=no",
+    "/sessions?sort=cost",
     "/sessions/cda1140a4bde",
     "/sessions/edde032e781d",
     "/live",
@@ -78,6 +80,22 @@ def test_evidence_jumps_to_its_turn_and_the_quote_is_lit(served: RunningServer, 
         look.check()
 
 
+def test_the_turns_of_a_long_session_come_behind_the_rest(
+    served: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.server.pages.session.LONG", 2)
+    monkeypatch.setattr(TurnsReader, "has", lambda *_: False)
+    with visit(browser, served.address) as look:
+        page = look.open("/sessions/cda1140a4bde#turn-3")
+        page.locator("#turn-3:target").wait_for(state="visible")
+        assert page.get_by_role("button", name="Fold or unfold all calls").is_visible()
+        look.check()
+    with visit(browser, served.address, java_script_enabled=False) as look:
+        page = look.open("/sessions/cda1140a4bde")
+        page.get_by_role("link", name="Show the conversation").click()
+        assert page.locator("#turn-3").is_visible()
+
+
 def test_rows_and_turns_are_walked_by_keys(served: RunningServer, browser: Browser):
     with visit(browser, served.address) as look:
         page = look.open("/sessions")
@@ -118,8 +136,8 @@ def test_a_session_is_split_renamed_and_put_together_in_a_browser(own_examples: 
         assert page.locator("h1").inner_text() == "The second half"
         page.get_by_text("Rename, merge").click()
         page.get_by_role("button", name="Undo the split").click()
+        page.get_by_text("3 turns;").wait_for(state="visible")
         assert page.url.endswith("/sessions/cda1140a4bde")
-        assert page.get_by_text("3 turns;").is_visible()
         look.check()
 
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
 
+import httpx
 import pytest
 from playwright.sync_api import Browser
 
@@ -15,15 +16,19 @@ from tests.reports.test_evaluation import HOSTILE, with_words
 from tests.server.serving import Asked, RunningServer, run_server, serve
 from tests.server.test_pages import FORM, HTML
 from tests.web.browsing import DESKTOP, PHONE, visit
-from tests.web.hostile import MARK, WORDS, make_hostile_store
+from tests.web.hostile import LINE, MARK, WORDS, make_hostile_store, make_long_store
 
 WORD = quote(WORDS[1])
+PLACES = [
+    "/", "/sessions", "/sessions?sort=doubt", "/live", "/audit", "/advise", "/quality",
+    "/quality?sort=goal_achievement", "/rework", "/compare", "/compare?at=2026-11-04",
+    "/compare?a=agent:claude-code&b=2026-11", "/evaluations", "/team", "/judges", "/privacy",
+]  # fmt: skip
 PAGES = [
-    "/", "/sessions", "/live", "/audit", "/advise", "/quality", "/quality?sort=goal_achievement", "/rework", "/compare",
-    "/compare?at=2026-11-04", "/compare?a=agent:claude-code&b=2026-11", f"/compare?a={WORD}&b={WORD}",
-    f"/compare?at={WORD}", f"/quality?project={WORD}&sort={WORD}&band={WORD[:2]}", f"/team?project={WORD}",
-    f"/rework?project={WORD}", f"/advise?project={WORD}", "/evaluations", f"/evaluations/{WORD}", "/team", "/judges",
-    "/privacy", f"/sessions?search={WORD}",
+    *PLACES, f"/compare?a={WORD}&b={WORD}", f"/compare?at={WORD}",
+    f"/quality?project={WORD}&sort={WORD}&band={WORD[:2]}", f"/team?project={WORD}", f"/rework?project={WORD}",
+    f"/advise?project={WORD}", f"/evaluations/{WORD}", f"/sessions?search={WORD}", f"/sessions?side=model:{WORD}",
+    f"/sessions?side={WORD}&sort={WORD}",
 ]  # fmt: skip
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200e\u200f\u2028\u2029\ufeff]")
 
@@ -93,6 +98,26 @@ def test_every_session_and_its_words_are_harmless(asked: Asked):
         assert list_faults(reply.text) == []
 
 
+# --- lines of 5 MB --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_long_store(tmp_path_factory.mktemp("endless"))
+
+
+@pytest.mark.long
+def test_lines_of_5_mb_in_every_field_are_cut_on_every_page(endless: str):
+    with serve(endless) as asked:
+        shown = [f"/sessions/{one['id']}" for one in asked.get("/api/v1/sessions").json()["sessions"]]
+        assert len(shown) == 2
+        for path in (*PLACES, *shown):
+            reply = asked.get(path, headers=HTML)
+            assert reply.status_code == 200, path
+            assert list_faults(reply.text) == []
+            assert len(reply.text) < LINE / 20, path
+
+
 def test_faults_are_found():
     assert list_faults("<script>1</script><a href='javascript:1' onclick=x>x</a><img src=//e>\u202e") == [
         "a control: '\\u202e'", "a script", "a href=javascript:1", "a onclick", "<img>", "img src=//e",
@@ -119,6 +144,18 @@ def test_in_a_browser_nothing_runs_and_the_layout_holds(hostile: RunningServer, 
             assert [one for one in look.complaints if "404" not in one and "400" not in one] == []
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             assert wide <= 0, look.find_wide()
+
+
+@pytest.mark.outside
+def test_in_a_browser_lines_of_5_mb_do_not_break_the_layout(endless: str, browser: Browser):
+    with run_server(endless) as served, visit(browser, served.address, PHONE) as look:
+        shown = httpx.get(f"{served.address}/api/v1/sessions").json()["sessions"]
+        for path in ("/", "/sessions", "/audit", "/team", *(f"/sessions/{one['id']}" for one in shown)):
+            page = look.open(path)
+            assert page.evaluate("window.hit") is None
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, (path, look.find_wide())
+        assert look.complaints == []
 
 
 @pytest.mark.outside

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,11 @@ from playwright.sync_api import Browser
 
 from assay.resources import EXAMPLES
 from assay.scores.comparison import compare_groups
-from assay.types import Citation
+from assay.types import Citation, Reason
 from assay.web.report import MOST_ROWS, render_report
 from tests.conftest import run
 from tests.make_report import report_of, some_sessions
-from tests.make_sessions import session_of
+from tests.make_sessions import missed, session_of
 from tests.web.browsing import DESKTOP, LOOKS, visit
 from tests.web.test_html import HOSTILE, Elements, list_elements
 
@@ -45,6 +46,27 @@ def test_each_of_the_commonest_reasons_leads_to_its_sessions_and_these_say_why()
     for one in report.obstacles:
         assert one.advice.split("`")[0][:40] in page
         assert all(f"assay show {name} --full" in page for name in one.sessions)
+
+
+def test_evidence_is_told_in_plain_words_and_quoted_once():
+    words = "rm -r loom && make the whole cloth anew from the first thread on"
+    signal = {"kind": "scope_abandoned", "turn": 2, "quote": f"{words}, warp and weft"}
+    one = missed(
+        evidence="failure",
+        facts={"failure_signals": [signal]},
+        reasons=[Reason("interrupted", 2, words, -2.5)],
+        citations=[Citation(2, words[:60])],
+    )
+    page = unescape(write_page([one]))
+    assert "the person stopped the agent while it was at this, and nothing followed" in page
+    assert page.count("rm -r loom") == 1
+
+
+def test_what_is_uncertain_looks_uncertain_in_a_list():
+    page = write_page([session_of(evidence="silent", confidence=0.7), missed(confidence=0.4), session_of()])
+    assert page.count('class="chip good doubtful"') >= 1
+    assert "a chance of 40 % that it landed" in page
+    assert 'class="chip good"' in page
 
 
 def test_a_long_list_says_what_it_leaves_out():
@@ -108,8 +130,27 @@ def test_the_file_opens_in_a_browser_and_leads_from_a_reason_to_a_session(
 
 
 @pytest.mark.outside
+def test_a_list_of_the_file_is_searched_without_a_server(tmp_path: Path, browser: Browser):
+    many = [session_of(day=n % 28, id=f"many{n:04}", title=f"Weave <b>cloth</b> no{n:03}") for n in range(30)]
+    file = tmp_path / "report.html"
+    file.write_text(write_page(many))
+    with visit(browser, file.as_uri().removesuffix("/report.html")) as look:
+        page = look.open("/report.html#sessions")
+        page.keyboard.press("/")
+        page.keyboard.type("weave no017")
+        assert page.locator("#sessions tbody tr:visible").all_inner_texts()[0].startswith("Weave <b>cloth</b> no017")
+        assert page.locator("#sessions tbody tr:visible").count() == 1
+        assert page.locator("#sessions [role=status]").inner_text() == "1 of 30 rows"
+        look.check()
+        page.locator("#sessions input[type=search]").fill("")
+        assert page.locator("#sessions tbody tr:visible").count() == 30
+
+
+@pytest.mark.outside
 def test_the_file_is_whole_without_script(tmp_path: Path, browser: Browser):
     file = tmp_path / "report.html"
     file.write_text(write_page())
     with visit(browser, file.as_uri().removesuffix("/report.html"), DESKTOP, java_script_enabled=False) as look:
-        assert look.open("/report.html").get_by_text("Where sessions stay behind").is_visible()
+        page = look.open("/report.html")
+        assert page.get_by_text("Where sessions stay behind").is_visible()
+        assert page.locator("input:visible").count() == 0

@@ -21,6 +21,7 @@ MOST_NAMED = 8
 AGO = re.compile(r"(\d{1,5})([dw])")
 WEEK = re.compile(r"(\d{4})-W(\d\d)")
 MONTH = re.compile(r"(\d{4})-(\d\d)")
+SIDE_WORD = re.compile(r"([a-z]+)([=:])(.+)", re.DOTALL)
 DAY = timedelta(days=1)
 FORMS = "days (2026-11-01..2026-11-14), a month (2026-11), last-week, this-month, 7d, or 14d..7d"
 Span = tuple[date | None, date | None]
@@ -32,12 +33,14 @@ class Side(Struct, frozen=True):
 
     name: str
     takes: Callable[[Session], bool]
+    word: str = ""
+    """What `read_side` makes the same of, without looking at all sessions."""
 
 
 def parse_side(word: str, sessions: Sequence[Session], now: datetime) -> Side:
     """The side that a word names; `now` is in the person's time zone."""
     if span := parse_span(word.strip(), now.date()):
-        return Side(word.strip(), lambda one: is_within(one, span, now.tzinfo))
+        return Side(word.strip(), lambda one: is_within(one, span, now.tzinfo), word.strip())
     kind, colon, name = word.partition(":")
     if colon and kind in KINDS and name:
         return name_side(kind, name, sessions)
@@ -66,12 +69,34 @@ def split_at(when: str, now: datetime) -> tuple[Side, Side]:
     except (ValueError, OverflowError):
         raise BadInput(f"--before-after {when!r}: give a day (2026-11-03), a time, or how long ago (30d, 4w)") from None
 
-    def has_begun(one: Session) -> bool | None:
-        began = find_moment(one, zone)
-        return None if began is None else began >= moment
+    before = Side(f"before {told}", has_begun(moment, zone, wanted=False), f"before={moment.isoformat()}")
+    return before, Side(f"from {told}", has_begun(moment, zone, wanted=True), f"from={moment.isoformat()}")
 
-    before = Side(f"before {told}", lambda one: has_begun(one) is False)
-    return before, Side(f"from {told}", lambda one: has_begun(one) is True)
+
+def has_begun(moment: datetime, zone: tzinfo, *, wanted: bool) -> Callable[[Session], bool]:
+    """Whether a session had begun by a moment, or had not; one without a time is neither."""
+
+    def takes(one: Session) -> bool:
+        began = find_moment(one, zone)
+        return began is not None and (began >= moment) is wanted
+
+    return takes
+
+
+def read_side(word: str, now: datetime) -> Callable[[Session], bool]:
+    """Which sessions the word of a side means: `model=` is a very name, `model:` a part of it."""
+    if span := parse_span(word, now.date()):
+        return lambda one: is_within(one, span, now.tzinfo)
+    found = SIDE_WORD.fullmatch(word)
+    kind, sign, name = found.groups() if found else ("", "", "")
+    if kind in ("before", "from"):
+        try:
+            return has_begun(datetime.fromisoformat(name), now.tzinfo or UTC, wanted=kind == "from")
+        except (ValueError, TypeError):
+            kind = ""
+    if kind not in KINDS:
+        raise BadInput(f"{word!r} is no side of a comparison")
+    return match_named(kind, name, is_exact=sign == "=")
 
 
 def compare_words(one: str, other: str, sessions: Sequence[Session], now: datetime) -> ScoreComparison:
@@ -103,16 +128,26 @@ def name_side(kind: str, name: str, sessions: Sequence[Session]) -> Side:
         more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
         told = ", ".join(there[:MOST_NAMED]) or "none is known"
         raise BadInput(f"{kind}:{name}: no session is of it; there are: {told}{more}")
-    return Side(f"{kind} {name}", takes)
+    is_exact = kind != "project" and is_a_name(kind, name, sessions)
+    return Side(f"{kind} {name}", takes, f"{kind}{'=' if is_exact else ':'}{name}")
 
 
 def match_name(kind: str, name: str, sessions: Sequence[Session]) -> Callable[[Session], bool]:
     """Whether a session has a name: the very one where any session has it, else one with this in it."""
+    return match_named(kind, name, is_exact=kind != "project" and is_a_name(kind, name, sessions))
+
+
+def is_a_name(kind: str, name: str, sessions: Sequence[Session]) -> bool:
+    """Whether a session has this very name."""
+    return any(name.lower() == known.lower() for one in sessions for known in list_names(one, kind))
+
+
+def match_named(kind: str, name: str, *, is_exact: bool) -> Callable[[Session], bool]:
+    """Whether a session has a name, or one with this in it."""
     if kind == "project":
         wanted = parse_project(name)
         return lambda one: any(is_in_project(folder, wanted) for folder in (one.project, name_project(one)))
     plain = name.lower()
-    is_exact = any(plain == known.lower() for one in sessions for known in list_names(one, kind))
     return lambda one: any(
         plain == known.lower() if is_exact else plain in known.lower() for known in list_names(one, kind)
     )

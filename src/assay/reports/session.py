@@ -73,6 +73,35 @@ EVIDENCE = {
     "concluded": "a conclusion",
 }
 """Kinds of evidence named for what they are; the others by their own name."""
+SEEN = {
+    "starting_point": "how often such goals are reached, before anything is known of this one",
+    "says_done": "the agent says that it is done",
+    "admits_failure": "in its last words the agent tells of something that failed or can't be done",
+    "last_turn_idle": "the last request changed nothing",
+    "ends_on_error": "the last command or check failed",
+    "stopped": "the person stopped the agent while it was at this",
+    "interrupted": "the person stopped the agent while it was at this, and nothing followed",
+    "rejected": "the person turned this down, and nothing followed",
+    "mid_work": "it breaks off in the middle of this",
+    "announces_more": "the agent says what it does next, and it never came",
+    "unanswered": "this was never answered",
+    "pending": "this waits for an answer of the person's",
+    "api_error": "the model's service failed",
+    "broken_after_showing": "it broke off in the middle of this, after something had been shown",
+    "accepted": "the person says that it is right",
+    "accepted_next": "the person says that it is right, as the next goal begins",
+    "ran_again": "what had failed was run again, and works",
+    "concluded": "the agent states a conclusion",
+    "plan_accepted": "the plan was accepted",
+    "building_began": "the person said go, and building began",
+    "unresolved_error": "an error that nothing resolved",
+    "frustration": "the person lost patience",
+    "scope_abandoned": "the person let go of it in words, or stopped the agent and did not come back",
+    "iteration_loop": "the same went wrong again and again",
+}
+"""The same in a whole line, for whoever sees it for the first time; failure signals, too."""
+SAME_WORDS = 40
+"""Characters in which quotes of one turn have to agree to be the same words, cut at another length."""
 IN_PART = "shown in part (✓), but what speaks against it outweighs it"
 VOTES = Text("+ the model says completed, − it says not, with its confidence", "dim")
 OF_MODELS = frozenset({"rationale", "vote", "no_vote"})
@@ -259,6 +288,22 @@ def render_reason(found: Reason, turns: int, most: int) -> list[Text]:
 
 def name_evidence(found: Reason) -> str:
     return EVIDENCE.get(found.kind) or format_name(found.kind)
+
+
+def describe_evidence(found: Reason) -> str:
+    """What was seen, in a whole line."""
+    return SEEN.get(found.kind) or name_evidence(found)
+
+
+def is_quoted(quote: str, turn: int, known: Iterable[tuple[int, str]]) -> bool:
+    """Whether the same words of a turn stand among others already, cut at another length or not."""
+    words = " ".join(quote.split())
+    for other_turn, other in known:
+        told = " ".join(other.split())
+        same = min(len(words), len(told))
+        if other_turn == turn and words[:same] == told[:same] and (same >= SAME_WORDS or words == told):
+            return True
+    return False
 
 
 def render_place(turn: int, turns: int) -> Text:

@@ -45,7 +45,7 @@ HELD_BACK = {
     "complaint": "still wrong",
     "unchanged": "nothing changed",
     "idle": "last asked, not done",
-    "admitted": "agent gave up",
+    "admitted": "tells of a failure",
     "partial": "partly done",
     "reverted": "taken back",
     "unverified": "unverified",
@@ -54,6 +54,17 @@ HELD_BACK = {
     "incomplete": "goal missed",
     "person": "you said so",
 }
+EXPLICIT = "explicit"
+SHOWN = {
+    "accepted": "the person said so",
+    "accepted_next": "the person said so",
+    "check_passed": "a check passed",
+    "ran_again": "run again, now right",
+    "concluded": "a conclusion",
+    "plan_accepted": "the plan was taken",
+    "building_began": "building began",
+}
+"""What shows that a goal was reached, in few words."""
 NOT_COUNTED = {
     "trivial": "trivial",
     "no_goal": "no goal",
@@ -93,8 +104,23 @@ def explain_outcome(session: Session) -> str:
     if kind := find_obstacle(session):
         return HELD_BACK.get(kind, format_name(kind))
     if session.evidence == "explicit" or session.confidence is None:
-        return "explicit"
+        return EXPLICIT
     return f"likely, {format_percent(100 * session.confidence)} %"
+
+
+def name_proof(session: Session) -> str:
+    """What shows that a session's goal was reached; empty where nothing does, or the judge does not say what."""
+    is_shown = session.evidence == "explicit" and not session.marked and session.goal_complete
+    return next((SHOWN[one.kind] for one in session.reasons if one.kind in SHOWN and one.quote), "") if is_shown else ""
+
+
+def find_doubt(session: Session) -> float | None:
+    """The chance that a session ended otherwise than it is counted; `None` where a person or some evidence says so."""
+    if session.crushed is None or session.marked or session.confidence is None:
+        return None
+    if session.goal_complete is not False:
+        return None if session.evidence == "explicit" or not session.crushed else 1 - session.confidence
+    return session.confidence
 
 
 def format_score(found: Report) -> str:

@@ -22,6 +22,8 @@ def fits_conditions(one: Session, given: Mapping[str, str], zone: tzinfo) -> boo
         return False
     if (status := get("status")) and one.judge_status != status:
         return False
+    if (judge := get("judge")) and one.judge != judge:
+        return False
     return fits_steps(one, given) and all(name_slice(one, by, zone) == name for by in WAYS if (name := get(f"by_{by}")))
 
 

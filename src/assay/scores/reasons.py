@@ -28,7 +28,7 @@ REASONS = {
     "complaint": "the last thing said was that something is wrong",
     "unchanged": "a change was asked for and never made",
     "idle": "the last request changed nothing",
-    "admitted": "the agent itself said that it did not work",
+    "admitted": "the agent's last words tell of a failure",
     "partial": "only a part of it was done",
     "reverted": "what was done was taken back",
     "unverified": "nothing shows that the change works",

@@ -4,7 +4,7 @@ Nobody waits long for a rare thing in a long history: the list says how far it l
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from msgspec import Struct
@@ -32,10 +32,12 @@ class SessionsWanted(Struct, frozen=True, kw_only=True):
     selection: Selection
     zone: tzinfo
     given: Mapping[str, str]
+    side: Callable[[Session], bool] | None = None
+    """Of a comparison: which sessions stand on one of its sides."""
 
     def takes(self, one: Session) -> bool:
         """Whether a session is meant, apart from words that are looked for."""
-        return fits_conditions(one, self.given, self.zone)
+        return (self.side is None or self.side(one)) and fits_conditions(one, self.given, self.zone)
 
     def narrow(self, choice: ToldChoice) -> ToldChoice:
         """What the database can leave out."""

@@ -10,7 +10,7 @@ from assay.web.context import PageContext
 from assay.web.html import Element, Node, encode_html, h
 from assay.web.links import PAGES, to_page
 
-FILE_KEYS = (("j k", "next, previous row"), ("t", "light or dark"), ("?", "these keys"))
+FILE_KEYS = (("j k", "next, previous row"), ("/", "find in a list"), ("t", "light or dark"), ("?", "these keys"))
 """Keys of one file, which has nothing to go to or to fold."""
 KEYS = (
     ("j k", "next, previous row or turn"),

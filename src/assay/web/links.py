@@ -26,6 +26,8 @@ CARRIED = frozenset({"/", "/sessions", "/quality", "/rework", "/compare", "/advi
 """Pages about a window of sessions."""
 TURNS = 40
 """Turns of a session on one page."""
+LONGEST_ADDRESS = 4_000
+"""Characters: a server takes no more, whatever somebody calls a model or a project."""
 
 
 def to_page(name: str, **wanted: str) -> str:
@@ -69,6 +71,8 @@ class ServedLinks(Struct, frozen=True):
 
     def find(self, address: str) -> str | None:
         path, mark, rest = address.partition("?")
+        if len(address) > LONGEST_ADDRESS:
+            return None
         if (path.split("/")[1] or "overview") not in NAMES:
             return None
         if path not in CARRIED or not self.window:

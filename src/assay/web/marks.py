@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol
 
 from assay.reports.format import UNKNOWN, format_percent
-from assay.reports.summary import explain_outcome
+from assay.reports.summary import EXPLICIT, explain_outcome, find_doubt, name_proof
 from assay.types import Session
 from assay.web.context import PageContext
 from assay.web.html import Element, Node, draw, h, say
@@ -18,6 +18,9 @@ ENDED: dict[bool | None, tuple[Tone, str]] = {
     None: ("quiet", "not counted"),
 }
 
+DOUBTFUL = 0.1
+"""From which chance on that it ended otherwise a session looks uncertain."""
+
 
 class ShareInterval(Protocol):
     """A share in percent with the ends of its interval."""
@@ -30,19 +33,42 @@ class ShareInterval(Protocol):
     def high(self) -> float | None: ...
 
 
-def render_chip(tone: Tone, *words: Node, sign: str | None = None, title: str | None = None) -> Element:
-    """A word in a coloured box, with a sign before it."""
+def render_chip(tone: Tone, *words: Node, sign: str | None = None, title: str | None = None, kind: str = "") -> Element:
+    """A word in a coloured box, with a sign before it; `kind` names how else it looks."""
     shown = SIGNS[tone] if sign is None else sign
-    return h.span(class_=["chip", tone], title=title)[
+    return h.span(class_=["chip", tone, kind], title=title)[
         h.span(".sign", aria_hidden="true")[shown] if shown else None, h.span[words]
     ]
 
 
 def render_outcome(one: Session) -> Element:
-    """Whether a session landed, and why, in few words."""
-    tone, word = ENDED[one.crushed]
+    """Whether a session landed, and why, in few words; what is uncertain looks so."""
+    return h.span(".outcome")[render_ended(one), h.span(".why")[describe_why(one), describe_doubt(one)]]
+
+
+def describe_why(one: Session) -> str:
+    """Why it crushed, did not, or does not count: what shows it, where something does."""
     why = explain_outcome(one)
-    return h.span(".outcome")[render_chip(tone, word), h.span(".why")[why]]
+    return name_proof(one) or "shown by evidence" if why == EXPLICIT else why
+
+
+def render_ended(one: Session) -> Element:
+    """Whether a session landed."""
+    tone, word = ENDED[one.crushed]
+    if not is_doubtful(one):
+        return render_chip(tone, word)
+    return render_chip(tone, word, sign="≈", title="nobody and nothing says so for certain", kind="doubtful")
+
+
+def is_doubtful(one: Session) -> bool:
+    return (find_doubt(one) or 0.0) >= DOUBTFUL
+
+
+def describe_doubt(one: Session) -> str:
+    """How likely a session that is counted as missed landed after all; of others that is said already."""
+    doubt = find_doubt(one)
+    is_told = one.crushed is False and doubt is not None and doubt >= DOUBTFUL
+    return f"; a chance of {format_percent(100 * (doubt or 0))} % that it landed" if is_told else ""
 
 
 # --- scores -------------------------------------------------------------------------------------

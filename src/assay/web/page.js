@@ -22,8 +22,9 @@
     },
   };
 
+  const isSeen = (one) => one.getClientRects().length > 0;
   const step = (by) => {
-    const rows = [...document.querySelectorAll("[data-row]")].map((row) => row.matches("[tabindex]") ? row : row.querySelector("a[href]")).filter(Boolean);
+    const rows = [...document.querySelectorAll("[data-row]")].filter(isSeen).map((row) => row.matches("[tabindex]") ? row : row.querySelector("a[href]")).filter(Boolean);
     if (!rows.length) return;
     const at = rows.findIndex((row) => row === document.activeElement || row.contains(document.activeElement));
     const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
@@ -31,7 +32,7 @@
     next.scrollIntoView({ block: "nearest" });
   };
   const search = () => {
-    const field = document.querySelector("[data-search]");
+    const field = [...document.querySelectorAll("[data-search]")].find(isSeen);
     if (field) { field.focus(); field.select() } else if (document.body.dataset.events) location.assign("/sessions#by-search");
   };
   const places = { o: "/", s: "/sessions", l: "/live", a: "/audit" };
@@ -73,7 +74,33 @@
     addEventListener("pagehide", () => events.close());
   };
 
+  /* What takes long is asked for once the rest is there; without script it is a link. */
+  const load = async (place) => {
+    const reply = await fetch(place.dataset.load, { headers: { accept: "text/html" } });
+    const card = place.closest("[id]");
+    const found = reply.ok && new DOMParser().parseFromString(await reply.text(), "text/html").getElementById(card.id);
+    if (!found) return;
+    for (const one of found.querySelectorAll("[data-do]")) one.hidden = false;
+    card.replaceWith(found);
+    if (document.getElementById(location.hash.slice(1))) location.replace(location.hash);
+  };
+
+  /* A list of one file: only the rows that hold every word. */
+  const narrow = (form) => {
+    const field = form.querySelector("input"), told = form.querySelector("[role=status]");
+    const rows = [...form.parentElement.querySelectorAll("tr[data-row]")];
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    field.addEventListener("input", () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      rows.forEach((row, n) => { row.hidden = !words.every((word) => texts[n].includes(word)) });
+      told.textContent = words.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    });
+    form.hidden = false;
+  };
+
   document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-narrow]").forEach(narrow);
+    for (const one of document.querySelectorAll("[data-load]")) load(one).catch(() => {});
     for (const one of document.querySelectorAll("[data-do]")) { if (!one.closest("#news")) one.hidden = false }
     document.addEventListener("click", (event) => {
       const one = event.target.closest("[data-do]");

@@ -16,7 +16,7 @@ from assay.scores.report import Report
 from assay.types import Session
 from assay.web.context import PageContext
 from assay.web.frame import Page
-from assay.web.html import Node, h, join_nodes
+from assay.web.html import Element, Node, h, join_nodes
 from assay.web.links import FileLinks, to_page, to_session
 from assay.web.marks import render_card, render_facts, render_note
 from assay.web.pages.overview import render_overview
@@ -34,6 +34,8 @@ from assay.web.tables import Column, render_table
 
 LOOKED_AT, MOST_ROWS, MOST_SESSIONS = 5_000, 150, 300
 """The newest sessions that lists are made of, rows of a list, and sessions that are told one by one."""
+FINDABLE = 10
+"""Rows from which on a list can be searched."""
 SESSIONS = to_page("sessions")
 WORDS: Sequence[tuple[str, Node]] = (
     ("session", "a run of prompts after one goal; a conversation holds one or more"),
@@ -43,8 +45,11 @@ WORDS: Sequence[tuple[str, Node]] = (
     ("predicted", "where the truth lies by how far this judge was off in other people's repositories"),
     ("corrected", "by a person's own word on a random sample, which is the best there is"),
     ("of substance", "at least three turns, ten lines, one change, or a full answer"),
-    ("explicit", "somebody or something said so: the person, a check that passed, the failing thing run again"),
-    ("likely", "nobody said so; the share is the chance that the goal was reached"),
+    (
+        "a check passed",
+        "what shows that the goal was reached; or the person said so, a conclusion, what failed run again",
+    ),
+    ("≈ likely", "nobody and nothing says so for certain; the share is the chance that the goal was reached"),
     ("unclear", "too close to tell, so nothing is claimed"),
 )
 
@@ -145,11 +150,29 @@ def render_list_page(one: ListedSessions, looked: int, found: Report, context: P
         said.append(f"of the newest {looked:,} of {found.waterfall.sessions:,} sessions")
     body: Node = [
         render_narrowed(one.conditions),
-        render_session_rows(one.rows, context) if one.rows else h.p(".quiet")["None."],
+        h.div[
+            render_finder((context.links.find(one.address) or "").lstrip("#")) if len(one.rows) >= FINDABLE else None,
+            render_session_rows(one.rows, context) if one.rows else h.p(".quiet")["None."],
+        ],
         render_back(context),
     ]
     title = "Sessions" if one.address == SESSIONS else name_list(one)
     return Page(name="sessions", title=title, lead="; ".join(said).replace("`", ""), body=body)
+
+
+def render_finder(place: str) -> Element:
+    """A field that leaves rows of the list out; it works by script alone, and is not there without."""
+    name = f"find-{place}"
+    return h.div(".filters", hidden=True, data_narrow=True, role="search")[
+        h.div(".field.search")[
+            h.label(for_=name)["Find in this list"],
+            h.input(
+                id=name, type="search", placeholder="words of a title, project, outcome …", autocomplete="off",
+                spellcheck="false", data_search=True,
+            ),
+        ],
+        h.p(".quiet", role="status"),
+    ]  # fmt: skip
 
 
 def name_list(one: ListedSessions) -> str:

@@ -10,6 +10,9 @@ from assay.web.drawing import NAMED, draw_chart
 from assay.web.html import Element, Node, h, join_nodes, say
 from assay.web.marks import render_interval, render_share_bar
 
+LONGEST_NAME = 120
+"""Characters that are shown of what a row is called: whoever names a model or a branch may write anything."""
+
 
 class Column(Struct, frozen=True, kw_only=True):
     """A column of a table."""

@@ -1,20 +1,23 @@
 """`/compare`: two windows or slices, named in the address."""
 
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from litestar import Response, get
 from litestar.di import NamedDependency
+from msgspec.structs import replace
 
 from assay.config import pick_zone
 from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.scoring_run import Selection
-from assay.pipeline.sides import compare_named, compare_words, split_at
-from assay.scores.comparison import ScoreComparison
+from assay.pipeline.sides import Side, compare_named, parse_side, parse_span, split_at
 from assay.server.access import Visitor
 from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import build_selection
 from assay.server.hall import Hall
+from assay.server.looking import format_moment
 from assay.server.pages.answers import answer_page, build_context, read_given
 from assay.server.people import BY_PEOPLE, FEW, check_people, has_few, is_alone
 from assay.server.reading import SessionFilter
@@ -23,7 +26,7 @@ from assay.stores import Store
 from assay.types import Session
 from assay.web.pages.compare import render_compare
 
-MOST = 20_000
+MOST = 10_000
 """Of a long history, the newest sessions that are compared."""
 WINDOW = ("since", "until", "project")
 
@@ -35,13 +38,16 @@ def show_compare(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     given = read_given(request, ("a", "b", "at", *WINDOW))
     store, window = hall.open_store(visitor), {name: given[name] for name in WINDOW}
     selection = build_selection(hall, *window.values())
-    found, trouble, cut = None, "", 0
+    found, trouble, cut, words = None, "", 0, ["", ""]
     if given["at"] or (given["a"] and given["b"]):
         named = [kind for side in (given["a"], given["b"]) if (kind := side.strip().partition(":")[0]) in BY_PEOPLE]
         check_people(hall, visitor, store, named)
-        sessions, cut = read_sessions(hall, visitor, store, selection)
         try:
-            found = compare_sides(hall, sessions, (given["a"], given["b"]), given["at"])
+            sessions, cut = read_sessions(hall, visitor, store, narrow_selection(hall, selection, given))
+            sides = name_sides(hall, sessions, (given["a"], given["b"]), given["at"])
+            words = [one.word for one in sides]
+            with hall.reports.take_place():
+                found = compare_named(*sides, sessions, find_now(hall))
             if named and not is_alone(visitor, store) and has_few(found, sessions):
                 found, trouble = None, FEW
         except BadInput as error:
@@ -49,7 +55,23 @@ def show_compare(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
     elif given["a"] or given["b"]:
         trouble = "name both sides, or a day to compare before and after"
     context = build_context(hall, visitor, window)
-    return answer_page(request, store, render_compare(found, trouble, cut, given, context), context)
+    return answer_page(request, store, render_compare(found, trouble, cut, given, context, words), context)
+
+
+def find_now(hall: Hall) -> datetime:
+    config = hall.settings.config
+    return pick_report_time(config).astimezone(pick_zone(config))
+
+
+def narrow_selection(hall: Hall, selection: Selection, given: Mapping[str, str]) -> Selection:
+    """The window without what neither of two sides can hold: of two spans of days, the days before and after both."""
+    spans = [] if given["at"] else [parse_span(given[name].strip(), find_now(hall).date()) for name in ("a", "b")]
+    begins, ends = [one and one[0] for one in spans], [one and one[1] for one in spans]
+    zone = pick_zone(hall.settings.config)
+    since = format_moment(min(one for one in begins if one), zone) if spans and all(begins) else ""
+    until = format_moment(max(one for one in ends if one), zone) if spans and all(ends) else ""
+    known = [one for one in (selection.until, until) if one]
+    return replace(selection, since=max(selection.since, since), until=min(known, default=""))
 
 
 def read_sessions(hall: Hall, visitor: Visitor, store: Store, selection: Selection) -> tuple[list[Session], int]:
@@ -58,14 +80,13 @@ def read_sessions(hall: Hall, visitor: Visitor, store: Store, selection: Selecti
     return [one for _, one in rows[:MOST]], MOST if len(rows) > MOST else 0
 
 
-def compare_sides(hall: Hall, sessions: list[Session], words: tuple[str, str], at: str) -> ScoreComparison:
+def name_sides(hall: Hall, sessions: Sequence[Session], words: tuple[str, str], at: str) -> tuple[Side, Side]:
     """Two sides by their names, or by what began before a day and later."""
     if not sessions:
         raise BadInput("there are no sessions in this window")
-    config = hall.settings.config
-    now = pick_report_time(config).astimezone(pick_zone(config))
-    with hall.reports.take_place():
-        return compare_named(*split_at(at, now), sessions, now) if at else compare_words(*words, sessions, now)
+    now = find_now(hall)
+    one, other = words
+    return split_at(at, now) if at else (parse_side(one, sessions, now), parse_side(other, sessions, now))
 
 
 HANDLERS: list[Any] = [show_compare]

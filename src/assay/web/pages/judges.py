@@ -52,7 +52,7 @@ def render_measured(found: Measurement, context: PageContext, *, is_same: bool) 
     )
     said = (
         f"On {format_count(found.goals, 'labelled goal')} ({found.failures} not completed) of {found.repositories} "
-        f"repositories, each left out of every fit in turn ({found.measured_at})."
+        f"repositories, each left out of every fit in turn ({found.measured_at}); they are not among your sessions."
     )
     columns = [
         Column(words="figure", kind="main"), Column(words="value", kind="number"), Column(words="95 %", kind="number"),
@@ -78,8 +78,8 @@ def list_figure(one: Figure) -> list[Node]:
     ]
 
 
-def render_reliability(bands: Sequence[ReliabilityBand], context: PageContext) -> Node:
-    """How often a chance came true; the bar is what came true."""
+def render_reliability(bands: Sequence[ReliabilityBand], context: PageContext, address: str = "") -> Node:
+    """How often a chance came true; the bar is what came true. `address` leads to the sessions, where they are here."""
     if not bands:
         return None
     columns = [
@@ -93,7 +93,7 @@ def render_reliability(bands: Sequence[ReliabilityBand], context: PageContext) -
             render_share_bar(one.share),
             f"{one.mean:.2f}",
             f"{one.share:.2f}",
-            f"{one.n:,}",
+            context.link(address, f"{one.n:,}") if address else f"{one.n:,}",
         )
         for one in bands
     ]
@@ -102,16 +102,27 @@ def render_reliability(bands: Sequence[ReliabilityBand], context: PageContext) -
 
 def render_own(own: OwnMeasurement, context: PageContext) -> Node:
     unclear = own.audited - own.decided
+    marked = to_sessions(marked="yes")
+    kappa = UNKNOWN if own.kappa is None else context.link(marked, f"{own.kappa:.2f}")
+    agreed = context.link(marked, f"{own.agreed} of {own.decided}")
     figures = [
-        render_figure("agrees on", f"{own.agreed} of {own.decided}", f"{unclear} it left unclear" if unclear else None),
-        render_figure("kappa", UNKNOWN if own.kappa is None else f"{own.kappa:.2f}", "agreement beyond chance"),
-        render_figure("Brier", f"{own.brier:.2f}", "0 is perfect, 0.25 a coin"),
+        render_figure("agrees on", agreed, f"{unclear} it left unclear" if unclear else None),
+        render_figure("kappa", kappa, "agreement beyond chance"),
+        render_figure("Brier", context.link(marked, f"{own.brier:.2f}"), "0 is perfect, 0.25 a coin"),
     ]
     wrong = [one for one in own.intents if one.agreed < one.audited]
-    told = [(format_name(one.intent), f"wrong in {one.audited - one.agreed} of {one.audited}") for one in wrong]
+    told: list[tuple[str, Node]] = [
+        (
+            format_name(one.intent),
+            context.link(
+                to_sessions(marked="yes", by_intent=one.intent), f"wrong in {one.audited - one.agreed} of {one.audited}"
+            ),
+        )
+        for one in wrong
+    ]
     return [
         h.p["Of ", context.link(to_sessions(marked="yes"), format_count(own.audited, "session")), " that you decided:"],
         h.div(".figures")[figures],
         render_facts(told) if told else None,
-        render_reliability(own.reliability, context),
+        render_reliability(own.reliability, context, marked),
     ]

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from assay.reports.format import format_count, format_duration, format_line, format_number, format_percent
 from assay.reports.rework import describe_losses
+from assay.reports.session import SEEN
 from assay.reports.summary import (
     describe_change,
     describe_days,
@@ -43,7 +44,7 @@ from assay.web.marks import (
     render_interval,
     render_list,
 )
-from assay.web.tables import Choice, render_chart, render_filters
+from assay.web.tables import LONGEST_NAME, Choice, render_chart, render_filters
 
 STEPS = {
     "sessions": "all sessions",
@@ -171,7 +172,8 @@ def render_judge_card(found: Report, context: PageContext) -> Element:
     """Who judged, how good that judge is, and what would be better."""
     said = describe_judge(found)
     shares = [
-        (one.judge, f"{format_rate(one.score)}") for one in found.by_judge
+        (one.judge, context.link(to_sessions(judge=one.judge, left="judged"), format_rate(one.score)))
+        for one in found.by_judge
     ] if len(found.by_judge) > 1 else []  # fmt: skip
     audit = found.audit
     asked = f"{audit.answered} of {audit.sessions} sessions answered" if audit else ""
@@ -255,9 +257,12 @@ def render_obstacle(one: Obstacle, titles: Mapping[str, str], context: PageConte
         for name in one.sessions[-MOST_EXAMPLES:]
     ]
     return h.li[
-        h.span(".count")[context.link(to_sessions(obstacle=kind), f"{len(one.sessions):,}")],
+        h.span(".count")[
+            context.link(to_sessions(obstacle=kind) if kind else to_sessions(crushed="no"), f"{len(one.sessions):,}")
+        ],
         h.div[
             h.strong[f"{one.reason[:1].upper()}{one.reason[1:]}"],
+            h.p(".quiet")[f"Seen: {SEEN[kind]}"] if kind in SEEN else None,
             h.p(".advice")[say(one.advice)],
             h.ul(".examples")[some],
         ],
@@ -361,7 +366,7 @@ def render_slices(found: Report, way: str, words: str, context: PageContext) -> 
     names = name_slices(slices, way)
     points = [
         ChartPoint(
-            label=names[one.name],
+            label=format_line(names[one.name], LONGEST_NAME),
             value=one.score.value,
             low=one.score.low,
             high=one.score.high,

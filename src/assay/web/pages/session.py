@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.judges.criteria import SHOWS
 from assay.reports.format import format_count, format_duration, format_line, format_name, format_time
@@ -13,13 +14,13 @@ from assay.reports.session import (
     VOTES,
     WEIGHTS,
     describe_boundary,
+    describe_evidence,
     group_citations,
+    is_quoted,
     list_facts,
     list_reasons,
-    name_evidence,
     render_verdict,
 )
-from assay.reports.summary import explain_outcome
 from assay.scores.measures import PILLARS
 from assay.scores.reasons import advise_session
 from assay.types import LedgerLine, Reason, Session, Turn
@@ -29,7 +30,17 @@ from assay.web.conversation import TurnShown, group_quotes, render_turn
 from assay.web.frame import Page
 from assay.web.html import Element, Node, h, join_nodes, say
 from assay.web.links import TURNS, to_session, to_sessions
-from assay.web.marks import ENDED, Tone, render_card, render_chip, render_facts, render_list, render_note
+from assay.web.marks import (
+    Tone,
+    describe_doubt,
+    describe_why,
+    render_card,
+    render_chip,
+    render_ended,
+    render_facts,
+    render_list,
+    render_note,
+)
 from assay.web.pages.deeds import render_deeds, render_split
 
 MOST_REASONS, ID = 12, 12
@@ -57,6 +68,8 @@ class SessionShown(Struct, frozen=True, kw_only=True):
     """Id of the session before it in the same stream."""
     only: bool = False
     """One turn is shown with all its calls."""
+    later: str = ""
+    """Where the turns are, when they are not waited for."""
 
 
 def render_session(view: SessionShown, context: PageContext) -> Page:
@@ -97,11 +110,10 @@ def describe_place(one: Session, context: PageContext) -> Node:
 def render_ending(view: SessionShown, context: PageContext) -> Element:
     """How it ended, what would have made it crush, and what a person may say of it."""
     one = view.session
-    tone, word = ENDED[one.crushed]
     helpful = advise_session(one)
     return render_card(
         None,
-        h.p(".chips")[render_chip(tone, word), h.strong[explain_outcome(one)]],
+        h.p(".chips")[render_ended(one), h.strong[describe_why(one)], describe_doubt(one).lstrip("; ")],
         h.p[one.summary] if one.summary else None,
         h.p(".note")[h.strong["What would have made it crush: "], say(helpful)] if helpful else None,
         render_deeds(one, view.before) if context.may_change else None,
@@ -117,15 +129,18 @@ def render_why(view: SessionShown, context: PageContext) -> Element:
     one = view.session
     reasons = list_reasons(one)
     how = VOTES if any(reason.kind in OF_MODELS for reason in reasons) else WEIGHTS
-    known = {(reason.turn, reason.quote) for reason in reasons}
-    cited = [
-        Reason("cited", cite.turn, cite.quote, 0.0) for cite in one.citations if (cite.turn, cite.quote) not in known
-    ]
-    rows = [render_reason(reason, view, context) for reason in (*reasons, *cited)]
+    known = [(reason.turn, reason.quote) for reason in reasons]
     signals = [
-        Reason(kind=found["kind"], turn=found["turn"], quote=found["quote"], weight=-1.0)
+        Reason(found["kind"], found["turn"], forget_known(found["quote"], found["turn"], known), -1.0)
         for found in one.facts.get("failure_signals", [])
     ]
+    told = [*known, *((found.turn, found.quote) for found in signals)]
+    cited = [
+        Reason("cited", cite.turn, cite.quote, 0.0)
+        for cite in one.citations
+        if not is_quoted(cite.quote, cite.turn, told)
+    ]
+    rows = [render_reason(reason, view, context) for reason in (*forget_repeats(reasons), *cited)]
     return render_card(
         "Why",
         render_list([line.plain for line in render_verdict(one)]),
@@ -139,19 +154,34 @@ def render_why(view: SessionShown, context: PageContext) -> Element:
     )
 
 
+def forget_known(quote: str, turn: int, known: Sequence[tuple[int, str]]) -> str:
+    """A quote, unless the same words are shown already: said twice they prove no more."""
+    return "" if is_quoted(quote, turn, known) else quote
+
+
+def forget_repeats(reasons: Sequence[Reason]) -> list[Reason]:
+    """The reasons, each quote with the first that has it."""
+    known: list[tuple[int, str]] = []
+    found: list[Reason] = []
+    for one in reasons:
+        found.append(replace(one, quote=forget_known(one.quote, one.turn, known)))
+        known.append((one.turn, one.quote))
+    return found
+
+
 def render_reason(found: Reason, view: SessionShown, context: PageContext, sign: str = "") -> Element:
     """A piece of evidence: what it weighs, what it is, its words and where they stand."""
     shown = sign or ("✓" if found.kind in SHOWS else f"{found.weight:+.2f}".replace("-", "−") if found.weight else "")
     tone = "bad" if found.weight < 0 else "good"
     is_here, named = 1 <= found.turn <= view.total, f"turn {found.turn}"
     address = to_session(view.session.id, found.turn)
-    place = context.link(address, named, kind="place") if is_here and view.turns else None
+    place = context.link(address, named, kind="place") if is_here and (view.turns or view.later) else None
     place = h.span(".place")[named] if is_here and place is None else place  # its turns are not on this page
     after = h.span(".place")["said next"] if found.turn > view.total else None
     return h.li[
         h.span(class_=["weight", tone])[shown],
         h.div[
-            h.span(".kind")[name_evidence(found)],
+            h.span(".kind")[describe_evidence(found)],
             " ",
             place,
             after,
@@ -212,7 +242,8 @@ def format_value(score: float) -> str:
 def render_session_facts(one: Session) -> Element:
     shown = [(name, words) for name, words in list_facts(one.facts, one.project) if name != "rework"]
     spoken = ", ".join(filter(None, (one.language, one.programming_language)))
-    return render_card("Facts", render_facts([*shown, ("models", ", ".join(one.models)), ("language", spoken)]))
+    models = format_line(", ".join(one.models), 300)
+    return render_card("Facts", render_facts([*shown, ("models", models), ("language", format_line(spoken, 60))]))
 
 
 def render_beginning(view: SessionShown, context: PageContext) -> Element:
@@ -278,6 +309,8 @@ def render_places(places: Sequence[TranscriptPlace]) -> Element | None:
 def render_conversation(view: SessionShown, context: PageContext) -> Element:
     """The turns of this page, and the way to the others."""
     one = view.session
+    if view.later:
+        return render_later(view)
     pairs = [(found.turn, found.quote) for found in one.reasons]
     pairs += [(found.turn, found.quote) for found in one.citations]
     pairs += [(found["turn"], found["quote"]) for found in one.facts.get("failure_signals", [])]
@@ -303,6 +336,18 @@ def render_conversation(view: SessionShown, context: PageContext) -> Element:
         render_turns_pager(view, context),
         id="turns",
         lead=f"{format_count(view.total, 'turn')}; calls are folded, words that evidence rests on are marked",
+    )
+
+
+def render_later(view: SessionShown) -> Element:
+    """What stands where a long conversation is going to be; without script it is a link."""
+    said = f"{format_count(view.total, 'turn')}: reading them takes a moment."
+    return render_card(
+        "Conversation",
+        h.div(data_load=view.later)[
+            h.p(".quiet", role="status")[said], h.p[h.a(href=f"{view.later}#turns")["Show the conversation"]]
+        ],
+        id="turns",
     )
 
 

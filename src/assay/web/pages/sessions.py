@@ -1,6 +1,7 @@
 """Sessions: a list that is narrowed and searched by its address, so that a view can be kept and sent."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +14,7 @@ from assay.reports.format import (
     format_project,
     format_time,
 )
-from assay.reports.summary import format_intent, name_models, name_reason
+from assay.reports.summary import find_doubt, format_intent, name_models, name_reason
 from assay.scores.breakdown import WAYS, name_project
 from assay.scores.reasons import REASONS
 from assay.types import Session
@@ -34,8 +35,19 @@ CHOICES = (
     Choice(name="until", words="Until", hint="2026-11-08"),
     Choice(name="project", words="Project", hint="a word in its path"),
 )
-NAMES = ("left", "lost", "why", "but", "obstacle", "status", "marked", *(f"by_{by}" for by in WAYS))
-"""What else narrows the list, by links from numbers."""
+NAMES = (
+    *("left", "lost", "why", "but", "obstacle", "status", "marked", "judge", "side", "beside", "sort"),
+    *(f"by_{by}" for by in WAYS),
+)
+"""What else narrows the list or orders it, by links from numbers and from the heads of columns."""
+SORTS: dict[str, tuple[str, Callable[[Session], float | None]]] = {
+    "doubt": ("the least certain first", lambda one: find_doubt(one)),
+    "turns": ("the most turns first", lambda one: one.facts.get("turns")),
+    "lines": ("the most lines first", lambda one: count_lines(one)),
+    "work": ("the longest work first", lambda one: one.facts.get("active_s")),
+    "cost": ("the dearest first", lambda one: one.facts.get("cost_usd")),
+}
+"""Orders other than that of time: how it is said, and what is compared; what is not known stands last."""
 VIEWS: tuple[tuple[str, dict[str, str]], ...] = (
     ("All", {}),
     ("Not crushed", {"crushed": "no"}),
@@ -45,15 +57,16 @@ VIEWS: tuple[tuple[str, dict[str, str]], ...] = (
     ("Your word", {"marked": "yes"}),
 )
 COLUMNS = (
-    Column(words="session", kind="main"),
-    Column(words="outcome"),
-    Column(words="intent", kind="minor"),
-    Column(words="turns", kind="number minor"),
-    Column(words="lines", kind="number minor"),
-    Column(words="work", kind="number minor"),
-    Column(words="USD", kind="number minor"),
-    Column(words="began", kind="time"),
+    ("session", "main", ""),
+    ("outcome", "", "doubt"),
+    ("intent", "minor", ""),
+    ("turns", "number minor", "turns"),
+    ("lines", "number minor", "lines"),
+    ("work", "number minor", "work"),
+    ("USD", "number minor", "cost"),
+    ("began", "time", "time"),
 )
+"""Words, kind, and the order that the head of a column leads to."""
 
 
 class SessionsShown(Struct, frozen=True, kw_only=True):
@@ -66,6 +79,19 @@ class SessionsShown(Struct, frozen=True, kw_only=True):
     looked: int = 0
     is_cut: bool = False
     """There was no time to look at all."""
+    sorted: int = 0
+    """How many of the newest were put into order, where there are more."""
+
+
+def sort_sessions(sessions: Sequence[Session], by: str) -> list[Session]:
+    """Sessions by one of `SORTS`, the largest first; what is not known behind, each in the order it had."""
+    value = SORTS[by][1]
+    return sorted(sessions, key=lambda one: -math.inf if (found := value(one)) is None else found, reverse=True)
+
+
+def count_lines(one: Session) -> int | None:
+    changed = [one.facts.get("lines_added"), one.facts.get("lines_removed")]
+    return None if changed == [None, None] else sum(n or 0 for n in changed)
 
 
 def render_sessions(found: SessionsShown, given: Mapping[str, str], context: PageContext) -> Page:
@@ -75,7 +101,7 @@ def render_sessions(found: SessionsShown, given: Mapping[str, str], context: Pag
         None if context.is_file else render_filters("/sessions", CHOICES, wanted),
         None if context.is_file else render_views(wanted),
         render_narrowed(wanted),
-        render_session_rows(found.sessions, context) if found.sessions else render_none(found, wanted),
+        render_session_rows(found.sessions, context, wanted) if found.sessions else render_none(found, wanted),
         render_pager(
             context,
             first="" if found.is_first else to_sessions(**wanted),
@@ -83,7 +109,8 @@ def render_sessions(found: SessionsShown, given: Mapping[str, str], context: Pag
             said=describe_looking(found),
         ),
     ]
-    return Page(name="sessions", title="Sessions", lead="the newest first", body=body)
+    order = SORTS[wanted["sort"]][0] if wanted.get("sort") in SORTS else "the newest first"
+    return Page(name="sessions", title="Sessions", lead=order, body=body)
 
 
 def render_views(wanted: Mapping[str, str]) -> Element:
@@ -99,7 +126,7 @@ def render_narrowed(wanted: Mapping[str, str]) -> Element | None:
     said = [
         describe_narrowing(name, wanted)
         for name in NAMES
-        if wanted.get(name) and name not in ("why", "but", "by_intent")
+        if wanted.get(name) and name not in ("why", "but", "by_intent", "sort", "beside")
     ]
     return h.p(".chips")[h.span(".quiet")["Only"], [render_chip("plain", one) for one in said]] if said else None
 
@@ -118,16 +145,34 @@ def describe_narrowing(name: str, wanted: Mapping[str, str]) -> str:
         return dict(OUTCOMES).get(value, format_line(value, 60))
     if name == "marked":
         return "with your word"
+    if name == "side":
+        but = f", not of “{format_line(wanted['beside'], 80)}”" if wanted.get("beside") else ""
+        return f"of “{format_line(value, 80)}”{but}"
     return f"{format_name(name.removeprefix('by_'))}: {format_line(value, 80)}"
 
 
 STEPS = {"substance": "of substance", "goal": "with a goal", "complete": "goal completed"}
 
 
-def render_session_rows(sessions: Sequence[Session], context: PageContext) -> Element:
-    """A row for each session; cards on a phone."""
+def render_session_rows(
+    sessions: Sequence[Session], context: PageContext, wanted: Mapping[str, str] | None = None
+) -> Element:
+    """A row for each session; cards on a phone. Where it is known what is `wanted`, heads of columns sort."""
     rows = [list_cells(one, context) for one in sessions]
-    return h.div(".card")[render_table(COLUMNS, rows, "Sessions", context, "list")]
+    columns = [Column(words=words, kind=kind) for words, kind, _ in COLUMNS]
+    if wanted is not None and not context.is_file:
+        columns = [build_column(words, kind, sort, wanted) for words, kind, sort in COLUMNS]
+    return h.div(".card")[render_table(columns, rows, "Sessions", context, "list")]
+
+
+def build_column(words: str, kind: str, sort: str, wanted: Mapping[str, str]) -> Column:
+    """A column whose head leads to the same list in its order."""
+    if not sort:
+        return Column(words=words, kind=kind)
+    others = {name: value for name, value in wanted.items() if name != "sort"}
+    here = wanted.get("sort") or "time"
+    address = to_sessions(**others, **({} if sort == "time" else {"sort": sort}))
+    return Column(words=words, kind=kind, sort=address, sorted="descending" if sort == here else "")
 
 
 def list_cells(one: Session, context: PageContext) -> list[Node]:
@@ -164,6 +209,10 @@ def render_none(found: SessionsShown, wanted: Mapping[str, str]) -> Element:
 def describe_looking(found: SessionsShown) -> str:
     """How many are shown, and how far was looked."""
     shown = format_count(len(found.sessions), "session")
+    if found.sorted:
+        return (
+            f"{shown} on this page, of the newest {found.sorted:,} that were put into order; narrow the time for others"
+        )
     if found.is_cut:
         return f"{shown} among the {found.looked:,} newest that were looked through here; older ones may be there"
     return shown if found.is_first and not found.next else f"{shown} on this page"

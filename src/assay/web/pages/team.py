@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.reports.format import format_count
+from assay.reports.format import format_count, format_line
 from assay.reports.summary import describe_slice, describe_tests, name_slices
 from assay.scores.breakdown import NOTHING, Slice
 from assay.scores.report import Report
@@ -12,7 +12,7 @@ from assay.web.frame import Page
 from assay.web.html import Element, Node, h, say
 from assay.web.links import to_sessions
 from assay.web.marks import render_card, render_empty, render_note
-from assay.web.tables import Choice, render_chart, render_filters
+from assay.web.tables import LONGEST_NAME, Choice, render_chart, render_filters
 
 WAYS = {"project": "Projects", "model": "Models", "agent": "Agents", "intent": "What they were after"}
 FEWEST = 5
@@ -65,7 +65,8 @@ def render_groups(shown: Sequence[Slice], way: str, words: str, context: PageCon
     names = name_slices(shown, way)
     points = [
         ChartPoint(
-            label=names[one.name], value=one.score.value, low=one.score.low, high=one.score.high,
+            label=format_line(names[one.name], LONGEST_NAME),
+            value=one.score.value, low=one.score.low, high=one.score.high,
             note=" ".join(filter(None, (f"{one.score.crushed}/{one.score.counted}", describe_slice(one)[0]))),
             address=to_sessions(**{f"by_{way}": one.name, "left": "judged"}),
         )
