@@ -68,7 +68,7 @@ def describe_doubt(one: Session) -> str:
     """How likely a session that is counted as missed landed after all; of others that is said already."""
     doubt = find_doubt(one)
     is_told = one.crushed is False and doubt is not None and doubt >= DOUBTFUL
-    return f"; a chance of {format_percent(100 * (doubt or 0))} % that it landed" if is_told else ""
+    return f"; {format_percent(100 * (doubt or 0))} % that it landed" if is_told else ""
 
 
 # --- scores -------------------------------------------------------------------------------------

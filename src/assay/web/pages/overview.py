@@ -262,7 +262,7 @@ def render_obstacle(one: Obstacle, titles: Mapping[str, str], context: PageConte
         ],
         h.div[
             h.strong[f"{one.reason[:1].upper()}{one.reason[1:]}"],
-            h.p(".quiet")[f"Seen: {SEEN[kind]}"] if kind in SEEN else None,
+            h.p(".advice")[f"Seen: {SEEN[kind]}."] if kind in SEEN else None,
             h.p(".advice")[say(one.advice)],
             h.ul(".examples")[some],
         ],

@@ -113,7 +113,9 @@ def render_ending(view: SessionShown, context: PageContext) -> Element:
     helpful = advise_session(one)
     return render_card(
         None,
-        h.p(".chips")[render_ended(one), h.strong[describe_why(one)], describe_doubt(one).lstrip("; ")],
+        h.p(".chips")[
+            render_ended(one), h.strong[describe_why(one)], describe_doubt(one).replace("; ", "a chance of ")
+        ],
         h.p[one.summary] if one.summary else None,
         h.p(".note")[h.strong["What would have made it crush: "], say(helpful)] if helpful else None,
         render_deeds(one, view.before) if context.may_change else None,

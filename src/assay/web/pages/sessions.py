@@ -26,6 +26,13 @@ from assay.web.marks import render_chip, render_empty, render_outcome
 from assay.web.tables import Choice, Column, render_filters, render_pager, render_table
 
 OUTCOMES = (("yes", "crushed"), ("no", "not crushed"), ("none", "not counted"))
+ORDERS = (
+    ("doubt", "the least certain first"),
+    ("turns", "the most turns first"),
+    ("lines", "the most lines first"),
+    ("work", "the longest work first"),
+    ("cost", "the dearest first"),
+)
 INTENTS = "question investigation review plan small_change bug_fix feature refactor".split()
 CHOICES = (
     Choice(name="search", words="Search titles and prompts", kind="search", hint='words, or "a phrase"'),
@@ -34,20 +41,21 @@ CHOICES = (
     Choice(name="since", words="Since", hint="30d, 2026-11-01"),
     Choice(name="until", words="Until", hint="2026-11-08"),
     Choice(name="project", words="Project", hint="a word in its path"),
+    Choice(name="sort", words="Order", hint="the newest first", options=ORDERS),
 )
 NAMES = (
-    *("left", "lost", "why", "but", "obstacle", "status", "marked", "judge", "side", "beside", "sort"),
+    *("left", "lost", "why", "but", "obstacle", "status", "marked", "judge", "side", "beside"),
     *(f"by_{by}" for by in WAYS),
 )
-"""What else narrows the list or orders it, by links from numbers and from the heads of columns."""
-SORTS: dict[str, tuple[str, Callable[[Session], float | None]]] = {
-    "doubt": ("the least certain first", lambda one: find_doubt(one)),
-    "turns": ("the most turns first", lambda one: one.facts.get("turns")),
-    "lines": ("the most lines first", lambda one: count_lines(one)),
-    "work": ("the longest work first", lambda one: one.facts.get("active_s")),
-    "cost": ("the dearest first", lambda one: one.facts.get("cost_usd")),
+"""What else narrows the list, by links from numbers."""
+SORTS: dict[str, Callable[[Session], float | None]] = {
+    "doubt": find_doubt,
+    "turns": lambda one: one.facts.get("turns"),
+    "lines": lambda one: count_lines(one),
+    "work": lambda one: one.facts.get("active_s"),
+    "cost": lambda one: one.facts.get("cost_usd"),
 }
-"""Orders other than that of time: how it is said, and what is compared; what is not known stands last."""
+"""What is compared in each of `ORDERS`; what is not known stands last."""
 VIEWS: tuple[tuple[str, dict[str, str]], ...] = (
     ("All", {}),
     ("Not crushed", {"crushed": "no"}),
@@ -85,7 +93,7 @@ class SessionsShown(Struct, frozen=True, kw_only=True):
 
 def sort_sessions(sessions: Sequence[Session], by: str) -> list[Session]:
     """Sessions by one of `SORTS`, the largest first; what is not known behind, each in the order it had."""
-    value = SORTS[by][1]
+    value = SORTS[by]
     return sorted(sessions, key=lambda one: -math.inf if (found := value(one)) is None else found, reverse=True)
 
 
@@ -109,7 +117,7 @@ def render_sessions(found: SessionsShown, given: Mapping[str, str], context: Pag
             said=describe_looking(found),
         ),
     ]
-    order = SORTS[wanted["sort"]][0] if wanted.get("sort") in SORTS else "the newest first"
+    order = dict(ORDERS).get(wanted.get("sort", ""), "the newest first")
     return Page(name="sessions", title="Sessions", lead=order, body=body)
 
 
@@ -126,7 +134,7 @@ def render_narrowed(wanted: Mapping[str, str]) -> Element | None:
     said = [
         describe_narrowing(name, wanted)
         for name in NAMES
-        if wanted.get(name) and name not in ("why", "but", "by_intent", "sort", "beside")
+        if wanted.get(name) and name not in ("why", "but", "by_intent", "beside")
     ]
     return h.p(".chips")[h.span(".quiet")["Only"], [render_chip("plain", one) for one in said]] if said else None
 
