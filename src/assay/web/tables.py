@@ -48,10 +48,19 @@ def render_table(
 def render_row(columns: Sequence[Column], row: Sequence[Node]) -> Element:
     """A row, of which the main cell is the head."""
     cells = [
-        (h.th(scope="row", class_=one.kind) if one.kind == "main" else h.td(class_=one.kind))[cell]
+        (
+            h.th(scope="row", class_=one.kind)
+            if one.kind == "main"
+            else h.td(class_=one.kind, data_label=name_cell(one))
+        )[cell]
         for one, cell in zip(columns, row, strict=True)
     ]
     return h.tr(data_row=True)[cells]
+
+
+def name_cell(one: Column) -> str | None:
+    """What stands before a number where there is no room for the heads of columns."""
+    return one.words if "number" in one.kind and isinstance(one.words, str) and one.words else None
 
 
 # --- charts -------------------------------------------------------------------------------------

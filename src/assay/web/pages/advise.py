@@ -184,4 +184,5 @@ def render_others(habits: Sequence[Habit], context: PageContext) -> Element | No
         )
         for one in habits
     ]
-    return render_card("Looked at too", render_table(columns, rows, "Habits of which nothing is advised", context))
+    table = render_table(columns, rows, "Habits of which nothing is advised", context, "list")
+    return render_card("Looked at too", table)

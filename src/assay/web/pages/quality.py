@@ -176,7 +176,9 @@ def render_worst(shown: QualityShown, given: Mapping[str, str], context: PageCon
     more = f", the first {WORST} of {len(ordered):,}" if len(ordered) > WORST else ""
     name = "overall quality" if by == "quality" else format_name(by)
     within = f" between {int(band) / BINS:.1f} and {(int(band) + 1) / BINS:.1f}" if band else ""
-    table = render_table(columns, rows, "Worst first", context) if rows else h.p["No session has a score there."]
+    table = (
+        render_table(columns, rows, "Worst first", context, "list") if rows else h.p["No session has a score there."]
+    )
     return render_card("Worst first", table, id="worst", lead=f"by {name}{within}{more}")
 
 

@@ -85,7 +85,7 @@ def render_replaced(shown: ReworkShown, context: PageContext) -> Element:
     rows = [list_replaced(one, context) for one in shown.replaced]
     more = context.link(shown.onward, "All of them") if shown.has_more else None
     return render_card(
-        "Later replaced", render_table(columns, rows, "Later replaced", context), more, lead="the newest first"
+        "Later replaced", render_table(columns, rows, "Later replaced", context, "list"), more, lead="the newest first"
     )
 
 
