@@ -13,13 +13,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
 from assay import score
-from assay.stores import open_store
+from assay.stores import FILE_URL
+from benchmarks.million import fill_store
 from benchmarks.scan import machine
 from benchmarks.served import serve
 from tests.postgres import USER, start_server
@@ -84,13 +85,12 @@ def time_paint(url: str, path: str, repeats: int) -> str:
 
 @contextmanager
 def copy_to_postgres(url: str) -> Iterator[str]:
-    """The same store on a PostgreSQL server that is started for it."""
+    """The same store, without what files said, on a PostgreSQL server that is started for it."""
     server = start_server()
     name = f"pages{time.monotonic_ns()}"
     server.run("createdb", "-h", "127.0.0.1", "-p", str(server.port), "-U", USER, name)
     other = f"postgresql://{USER}@127.0.0.1:{server.port}/{name}"
-    with closing(open_store(url)) as one, closing(open_store(other)) as two:
-        two.load_tables(one.dump_tables())
+    fill_store(url.removeprefix(FILE_URL), other, 1)
     yield other
 
 
