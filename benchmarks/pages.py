@@ -96,7 +96,7 @@ def copy_to_postgres(url: str) -> Iterator[str]:
 
 def make_long_session(folder: Path, turns: int) -> tuple[str, str]:
     """The URL of a store with one session of so many turns, and the session's id."""
-    lines = []
+    lines: list[dict[str, object]] = []
     for n in range(turns):
         at = f"2026-10-01T{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02}.000Z"
         known = {"sessionId": "long", "version": "2.0.0", "cwd": "/home/dev/loom", "timestamp": at}

@@ -80,7 +80,7 @@ def bounded(schema: Any) -> Any:
         return [bounded(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    less = {
+    less: dict[str, dict[str, Any]] = {
         "object": {"x-guidance": {"whitespace_flexible": False}},
         "array": {"maxItems": 1},
         "string": {} if "enum" in schema else {"maxLength": 40},

@@ -123,7 +123,7 @@ class Visit:
 
 @contextmanager
 def visit(
-    browser: Browser, address: str, size: tuple[int, int] = DESKTOP, theme: str = "light", **more: Any
+    browser: Browser, address: str, size: tuple[int, int] = DESKTOP, theme: Any = "light", **more: Any
 ) -> Iterator[Visit]:
     """Look at a server's pages, on a screen of a size, in a theme."""
     width, height = size

@@ -1,7 +1,7 @@
 """How well sessions were run, looked at a few at a time: nobody waits for thousands, and none is looked at twice.
 
-Looking at a session takes hundredths of a second. A page looks at the newest for a few seconds, shows what is known by
-then, and has the others looked at meanwhile.
+Looking at a session takes hundredths of a second. A page looks at the newest for a moment, shows what is known by
+then, has the others looked at meanwhile, and is shown anew by its script.
 """
 
 import os
@@ -26,7 +26,7 @@ from assay.stores import Store
 from assay.types import Session
 from assay.types.quality import Profile, Quality
 
-LOOKING_S, LATER_S = 2.5, 20.0
+LOOKING_S, LATER_S = 0.6, 20.0
 """How long somebody waits, and how long one errand in the background goes on."""
 MOST, MOST_KEPT = 2_000, 8_000
 """The newest sessions of a window that are looked at, and what is kept of all that were."""

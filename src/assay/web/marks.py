@@ -18,6 +18,8 @@ ENDED: dict[bool | None, tuple[Tone, str]] = {
     None: ("quiet", "not counted"),
 }
 
+AGAIN_S = "4"
+"""Seconds after which a page that is not finished is shown anew, by its script."""
 DOUBTFUL = 0.1
 """From which chance on that it ended otherwise a session looks uncertain."""
 

@@ -85,6 +85,12 @@
     if (document.getElementById(location.hash.slice(1))) location.replace(location.hash);
   };
 
+  /* A page that is not finished is shown anew until it is. */
+  const again = () => {
+    const one = document.querySelector("[data-again]");
+    if (one) setTimeout(() => show().catch(() => {}).then(again), 1000 * one.dataset.again);
+  };
+
   /* A list of one file: only the rows that hold every word. */
   const narrow = (form) => {
     const field = form.querySelector("input"), told = form.querySelector("[role=status]");
@@ -101,6 +107,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-narrow]").forEach(narrow);
     for (const one of document.querySelectorAll("[data-load]")) load(one).catch(() => {});
+    if (location.protocol.startsWith("http")) again();
     for (const one of document.querySelectorAll("[data-do]")) { if (!one.closest("#news")) one.hidden = false }
     document.addEventListener("click", (event) => {
       const one = event.target.closest("[data-do]");

@@ -68,7 +68,7 @@ def show_session(
 
 def is_long(session: Session) -> bool:
     """Whether reading what was said takes so long that the rest is shown without waiting for it."""
-    return session.facts.get("turns", 0) + session.facts.get("tool_calls", 0) > LONG
+    return int(session.facts.get("turns", 0)) + int(session.facts.get("tool_calls", 0)) > LONG
 
 
 def to_turns(id: str, page: int, only: int) -> str:

@@ -15,7 +15,7 @@ from assay.web.context import PageContext
 from assay.web.frame import Page
 from assay.web.html import Element, Node, h, join_nodes, say
 from assay.web.links import to_session, to_sessions
-from assay.web.marks import render_card, render_doubt, render_empty, render_interval, render_note
+from assay.web.marks import AGAIN_S, render_card, render_doubt, render_empty, render_interval, render_note
 from assay.web.tables import Choice, Column, render_filters, render_table
 
 WINDOW = (
@@ -72,10 +72,10 @@ def explain_nothing(given: Mapping[str, str]) -> Element:
 
 
 def render_progress(shown: AdviceShown) -> Node:
-    said = []
+    said: list[Node] = []
     if shown.looked < shown.wanted:
         some = f"{shown.looked:,} of {shown.wanted:,} sessions were looked at so far"
-        said.append(f"{some}; the others are being looked at, reload the page for more.")
+        said.append(h.span(data_again=AGAIN_S)[f"{some}; the others are being looked at, reload the page for more."])
     if not shown.is_all:
         newest = f"Of a long history the newest sessions are looked at, {shown.wanted:,} that count"
         said.append(f"{newest}; narrow the window for others.")

@@ -14,7 +14,7 @@ from assay.web.context import PageContext
 from assay.web.frame import Page
 from assay.web.html import Element, Node, h
 from assay.web.links import to_page, to_session
-from assay.web.marks import render_card, render_doubt, render_empty, render_figure, render_share_bar
+from assay.web.marks import AGAIN_S, render_card, render_doubt, render_empty, render_figure, render_share_bar
 from assay.web.tables import Choice, Column, render_chart, render_filters, render_table
 
 BINS, WORST = 10, 50
@@ -74,7 +74,8 @@ def render_progress(shown: QualityShown) -> Element | None:
     if shown.looked >= shown.wanted:
         return None
     left = f"{shown.looked:,} of the newest {shown.wanted:,} sessions were looked at so far"
-    return render_doubt(f"{left}; the others are being looked at, reload the page for more.")
+    told = f"{left}; the others are being looked at, reload the page for more."
+    return render_doubt(h.span(data_again=AGAIN_S)[told])
 
 
 # --- all of them --------------------------------------------------------------------------------
