@@ -46,6 +46,7 @@ REFUSED = [
     *(f"{API}/{path}" for path in ("score?by=person", "score?by=machine&by=week", "machines")),
     *("/sessions?by_person=ada", "/sessions?by_machine=loom-of-ada", "/compare?a=person:ada&b=person:bob"),
     "/compare?a=machine:loom-of-ada&b=agent:codex",
+    *("/sessions?side=person:ada", "/sessions?side=machine=loom-of-ada", "/sessions?side=7d&beside=person=ada"),
 ]
 
 
