@@ -140,6 +140,18 @@ def test_every_number_of_a_comparison_leads_to_as_many_sessions(asked: Asked, qu
         assert len(ROW.findall(show(asked, unescape(link)))) == int(n), link
 
 
+def test_of_two_spans_of_days_both_are_read_however_long_the_later_one_is(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("assay.server.pages.compare.MOST", 6)
+    shown = show(asked, "/compare?a=2026-11-02..2026-11-03&b=2026-11-04..2026-11-09")
+    assert [int(n) for n in re.findall(r'<a href="/sessions\?side=[^"&]*&amp;beside=[^"&]*">(\d+)</a>', shown)] == [
+        3,
+        3,
+    ]
+    assert "the newest 6 sessions were compared" in shown
+
+
 def test_a_side_that_there_can_not_be_is_refused_as_a_page(asked: Asked):
     for word in ("before=whenever", "shoe:12", "agent:"):
         assert asked.get(f"/sessions?side={word}", headers=HTML).status_code == 400

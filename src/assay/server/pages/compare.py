@@ -1,7 +1,7 @@
 """`/compare`: two windows or slices, named in the address."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 from litestar import Response, get
@@ -12,7 +12,7 @@ from assay.config import pick_zone
 from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.scoring_run import Selection
-from assay.pipeline.sides import Side, compare_named, parse_side, parse_span, split_at
+from assay.pipeline.sides import Side, Span, compare_named, parse_side, parse_span, split_at
 from assay.server.access import Visitor
 from assay.server.api.answers import AnyRequest
 from assay.server.api.reports import build_selection
@@ -43,7 +43,7 @@ def show_compare(request: AnyRequest, hall: NamedDependency[Hall], visitor: Name
         named = [kind for side in (given["a"], given["b"]) if (kind := side.strip().partition(":")[0]) in BY_PEOPLE]
         check_people(hall, visitor, store, named)
         try:
-            sessions, cut = read_sessions(hall, visitor, store, narrow_selection(hall, selection, given))
+            sessions, cut = read_sessions(hall, visitor, store, list_windows(hall, selection, given))
             sides = name_sides(hall, sessions, (given["a"], given["b"]), given["at"])
             words = [one.word for one in sides]
             with hall.reports.take_place():
@@ -63,21 +63,32 @@ def find_now(hall: Hall) -> datetime:
     return pick_report_time(config).astimezone(pick_zone(config))
 
 
-def narrow_selection(hall: Hall, selection: Selection, given: Mapping[str, str]) -> Selection:
-    """The window without what neither of two sides can hold: of two spans of days, the days before and after both."""
-    spans = [] if given["at"] else [parse_span(given[name].strip(), find_now(hall).date()) for name in ("a", "b")]
-    begins, ends = [one and one[0] for one in spans], [one and one[1] for one in spans]
+def list_windows(hall: Hall, selection: Selection, given: Mapping[str, str]) -> list[Selection]:
+    """The windows whose sessions are read: of two spans of days each one's own, else the one that is given."""
+    if given["at"]:
+        return [selection]
+    spans = [parse_span(given[name].strip(), find_now(hall).date()) for name in ("a", "b")]
     zone = pick_zone(hall.settings.config)
-    since = format_moment(min(one for one in begins if one), zone) if spans and all(begins) else ""
-    until = format_moment(max(one for one in ends if one), zone) if spans and all(ends) else ""
+    return [narrow_window(selection, span, zone) for span in spans if span] if all(spans) else [selection]
+
+
+def narrow_window(selection: Selection, span: Span, zone: tzinfo) -> Selection:
+    """A window within some days."""
+    since, until = (format_moment(day, zone) if day else "" for day in span)
     known = [one for one in (selection.until, until) if one]
     return replace(selection, since=max(selection.since, since), until=min(known, default=""))
 
 
-def read_sessions(hall: Hall, visitor: Visitor, store: Store, selection: Selection) -> tuple[list[Session], int]:
-    """The newest sessions of a window, and how many where these are not all."""
-    rows = hall.reports.page_sessions(visitor.tenant, store, SessionFilter(selection=selection), (), MOST)
-    return [one for _, one in rows[:MOST]], MOST if len(rows) > MOST else 0
+def read_sessions(
+    hall: Hall, visitor: Visitor, store: Store, windows: Sequence[Selection]
+) -> tuple[list[Session], int]:
+    """The newest sessions of some windows, and how many where these are not all."""
+    most, found, is_cut = MOST // len(windows), dict[str, Session](), False
+    for one in windows:
+        rows = hall.reports.page_sessions(visitor.tenant, store, SessionFilter(selection=one), (), most)
+        found |= {session.id: session for _, session in rows[:most]}
+        is_cut = is_cut or len(rows) > most
+    return [*found.values()], len(found) if is_cut else 0
 
 
 def name_sides(hall: Hall, sessions: Sequence[Session], words: tuple[str, str], at: str) -> tuple[Side, Side]:
