@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,6 +43,7 @@ def find_chromium() -> str:
     return found
 
 
+@cache
 def load_axe() -> str:
     """The script of axe-core."""
 
