@@ -15,8 +15,8 @@ from assay.pipeline.scoring_run import Selection
 from assay.scores.quality_means import find_share
 from assay.scores.survival import measure_survival
 from assay.server import qualities
-from assay.server.api.reports import find_profile, read_quality
-from assay.server.qualities import QualityShelf, name_look
+from assay.server.api.reports import find_profile
+from assay.server.qualities import QualityShelf, judge_one, name_look
 from assay.web.context import PageContext
 from assay.web.frame import render_page
 from assay.web.pages.evaluations import EvaluationRow, render_evaluations
@@ -73,7 +73,7 @@ def test_quality_shows_the_numbers_of_the_command(asked: Asked):
     assert known
     assert len(re.findall(r'href="/sessions/\w+"', text.partition('id="worst"')[2])) == len(ids)
     lowest = f"{min(known):.2f}"
-    assert re.search(r'<td class="number">([\d.–]+)', text.partition('id="worst"')[2])[1] == lowest
+    assert re.search(r'<td class="number"[^>]*>([\d.–]+)', text.partition('id="worst"')[2])[1] == lowest
 
 
 def test_the_worst_of_a_dimension_stand_first(asked: Asked):
@@ -83,7 +83,8 @@ def test_the_worst_of_a_dimension_stand_first(asked: Asked):
     shares = []
     profile = find_profile("enhanced")
     for name in re.findall(r'href="/sessions/(\w+)"', text.partition('id="worst"')[2]):
-        quality = read_quality(hall.stores.find(""), hall, name, profile).qualities[0]
+        store = hall.stores.find("")
+        quality = judge_one(store, hall.settings.config, profile, hall.reports.find_told("", store, name))
         share = find_share(quality, "tool_efficiency", profile)
         shares.append(2.0 if share is None else share)
     assert len(set(shares)) > 1
