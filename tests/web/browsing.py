@@ -107,10 +107,11 @@ class Visit:
 
     def find_wide(self) -> list[str]:
         """What sticks out of the screen."""
-        return self.page.evaluate(
+        found: list[str] = self.page.evaluate(
             """[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 &&
             !e.closest('.wide, pre')).slice(0, 5).map(e => e.outerHTML.slice(0, 120))"""
         )
+        return found
 
     def list_barriers(self) -> list[str]:
         """What axe calls serious or critical."""
