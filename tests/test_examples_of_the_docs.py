@@ -20,8 +20,8 @@ PAGES = ["README.md", "scripts/site_pages/index.md", *list_pages(ROOT)]
 BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PLACEHOLDER = re.compile(r"…|\||\[|\]|\.\.\.|<|\b(?:NAME|RUN|SESSION|N)\b.*=")
 """A command that only shows how it is put together."""
-NO_COMMAND = re.compile(r"assay (?:-|\d)")
-"""Options of the program itself, and a status line."""
+NO_COMMAND = re.compile(r"assay (?:-|\d|[A-Z])")
+"""Options of the program itself, a status line, and a word that stands for any command."""
 FITTING = {
     "last-month this-month": "2026-11-02..2026-11-04 2026-11-05..2026-11-09",
     "--since 30d": "--since 2026-01-01",
@@ -55,6 +55,8 @@ NOT_RUN = {
     "docs/how-to/run-a-server.md": "needs a server, PostgreSQL or containers; tests/server have the first two",
     "docs/how-to/score-from-telemetry.md": "needs a server that telemetry came to",
     "docs/how-to/ship-to-a-server.md": "needs a server",
+    "docs/how-to/run-on-a-cluster.md": "needs a cluster",
+    "docs/how-to/read-from-an-object-store.md": "needs an object store",
     "docs/reference/agents.md": "needs graded runs",
     "scripts/site_pages/index.md": "installs the package",
     "CONTRIBUTING.md": "shows commands that are not written yet",
