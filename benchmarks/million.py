@@ -49,7 +49,8 @@ NUMBERS = ("id", "file_id")
 STRIDE = 10_000_000
 ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{12}(?![0-9a-f])")
 SHIFT, ALL_BITS = 0x5F3A_91C0_77D1, (1 << 48) - 1
-YEAR = 2026
+YEAR, YEARS = 2026, 10
+"""Copies lie in this year and those before; of more copies several in each."""
 LISTING = "the files are what they were"
 FOLDER = b"/home/dev/"
 Cell = object
@@ -67,7 +68,9 @@ class Original:
     def copy(self, number: int) -> Cell:
         if isinstance(self.value, int):
             return self.value + number * STRIDE
-        found = self.text.replace(FOLDER, b"/home/d%02d/" % number).replace(b"%d-" % YEAR, b"%d-" % (YEAR - number))
+        found = self.text.replace(FOLDER, b"/home/d%02d/" % number).replace(
+            b"%d-" % YEAR, b"%d-" % (YEAR - number % YEARS)
+        )
         for one in self.ids:
             found = found.replace(one, b"%012x" % ((int(one, 16) + number * SHIFT) & ALL_BITS))
         return found.decode("utf-8", "surrogatepass") if isinstance(self.value, str) else found

@@ -24,7 +24,7 @@ from tests.house import (
 SRC = Path(__file__).parents[1] / "src" / PKG
 STREET = (
     "clock types errors files listing resources config plugins retry http llm sources sessions git facts judges "
-    "scores telemetry stores langfuse reports pipeline agents evals web server cli testing"
+    "scores telemetry stores langfuse reports lake pipeline agents evals web server cli testing"
 ).split()
 ROOMS = [f"{PKG}.{room}." for room in ("sources", "facts", "stores", "evals.checks", "evals.runners")]
 OUTSIDE = {PKG, f"{PKG}.__main__", f"{PKG}.__version__"}
@@ -53,14 +53,15 @@ MAY_IMPORT = {
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",
     "reports": "types llm judges scores",
+    "lake": "types errors files scores",
     "pipeline": "clock types errors files listing config plugins retry http llm sources sessions git facts judges "
-    "scores telemetry stores langfuse reports",
+    "scores telemetry stores langfuse reports lake",
     "agents": "types errors files config http sessions scores stores pipeline",
     "evals": "types errors files config plugins llm sessions git facts judges scores stores reports pipeline",
     "web": "types errors resources judges scores reports",
     "server": "types errors listing config telemetry scores stores reports pipeline evals web",
-    "cli": "types errors files listing config llm sources sessions git scores stores langfuse reports pipeline agents "
-    "evals server",
+    "cli": "types errors files listing config llm sources sessions git scores stores langfuse reports lake pipeline "
+    "agents evals server",
     "testing": "types http plugins llm sources sessions pipeline",
     "__main__": "cli",
 }

@@ -2,11 +2,14 @@
 
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 PRIVATE = 0o600
+LAKE = "assay-lake.json"
+"""The file by which a folder is known as a lake; see `assay.lake`."""
 
 
 def write_atomically(path: Path, content: bytes, mode: int = PRIVATE) -> None:
@@ -45,3 +48,25 @@ def name_finished(beside: Path, path: Path) -> None:
 def to_folder_prefix(folder: str) -> str:
     """The beginning of every path in a folder."""
     return folder.rstrip("/") + "/"
+
+
+def flush_file(path: Path) -> None:
+    """Return once what a file holds would outlast a loss of power."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[bool]:
+    """Whether a file could be locked, for as long as this is open; it is made where it is missing."""
+    fcntl = import_module("fcntl")  # not there on every system
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True

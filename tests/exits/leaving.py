@@ -74,6 +74,10 @@ EXITS: dict[str, list[str]] = {
         "--dry-run", "--dry-run --json", "--dry-run --words", "--dry-run --json --words --no-words",
         "--dry-run --json --words --person {secret}", "--to http://127.0.0.1:9 --machine loom",
     ],
+    "export": [
+        "{top}/in -o {top}/lake --turns", "{top}/in -o {top}/lines --format jsonl --words --quality enhanced --json",
+        "{top}/in -o {top}/lake --no-turns",
+    ],
     "work": ["--once --with-parent", "--once --tenant nobody"],
     "keys add": ["loom", "loom --json --scope read"],
     "keys list": ["", "--json"],
@@ -201,7 +205,8 @@ class Place:
                     ran = self.run(*name.split(), *paths, *args)
                     said[" ".join([name, *args])] = f"{ran.code}\n{ran.out}\n{ran.err}"
         said |= {path.name: path.read_text("utf-8") for path in self.top.glob("out*")}
-        said |= {str(path): path.read_text("utf-8") for path in (self.top / "mined").rglob("*") if path.is_file()}
+        written = [path for name in ("mined", "lines") for path in (self.top / name).rglob("*")]
+        said |= {str(path): path.read_text("utf-8") for path in written if path.is_file()}
         left = [path.relative_to(self.top) for path in self.top.rglob("*")]
         return said | {"names of files": "\n".join(str(path) for path in left if path.parts[0] != "in")}
 

@@ -143,7 +143,7 @@ RULES: dict[str, Rule] = {
     "modules are imported by a name that is not written there": Rule(
         imports("?"),
         { "__init__.py": "lazily, our own", "llm/wire.py": "SDKs",
-         "sessions/redaction/finder.py": "engines"},
+         "sessions/redaction/finder.py": "engines", "lake/parquet.py": "pyarrow and duckdb"},
     ),
     "programs are started": Rule(
         starts, {"git/runner.py": "git", "llm/claude_cli.py": "claude", "evals": "agents, checks and gh",
@@ -171,6 +171,7 @@ RULES: dict[str, Rule] = {
             "listing.py": "folders, opened to be listed",
             "stores": "the store, for its owner alone",
             "git/repo.py": "ids of commits, in a file without a name",
+            "lake/partitions.py": "rows of sessions as they were told, and of turns as privacy hands them out",
         },
     ),
 }  # fmt: skip

@@ -597,3 +597,38 @@ def test_news_that_is_told_anew_is_news_again(store: Store):
     assert store.told.list_news(ALL) == [(("claude-code", "a"), True)]
     keep(store, tell("p", [row("a")]))
     assert store.told.list_news(ALL) == []
+
+
+# --- all of it, for somewhere else ------------------------------------------------------------
+
+
+def test_all_that_was_told_is_listed_in_order_of_time_and_by_span(store: Store):
+    early, late = "2026-02-27T09:00:00Z", "2026-04-02T09:00:00Z"
+    said = {"b": [line("b"), line("b", effect="went_on")], "c": [line("c", late)]}
+    keep(store, tell("p", [row("c", late), row("b", ages=b"old"), row("a", early, is_news=True)], ledger=said))
+    found = [(one.id, one.ages, one.work, went_on) for one, went_on in store.told.list_rows()]
+    assert found == [("a", b"", b"", 0), ("b", b"old", b"", 1), ("c", b"", b"", 0)]
+    assert [one.id for one, _ in store.told.list_rows("2026-03", "2026-04")] == ["b"]
+    listed = [(one.id, one.effect, one.n, one.line) for one in store.told.list_lines()]
+    assert [entry[:3] for entry in listed] == [("b", "began", 0), ("b", "went_on", 1), ("c", "began", 0)]
+    assert [entry[3] for entry in listed] == list(store.told.list_ledger(ALL))
+    assert [one.session for one in store.told.list_lines("2026-04", "2026-05")] == ["c"]
+
+
+def test_a_digest_tells_whether_a_session_is_told_otherwise(store: Store):
+    keep(store, tell("p", [row("a", crushed=False), row("b")]))
+    before = list(store.told.list_digests())
+    keep(store, tell("p", [row("a", crushed=False), row("b", is_news=True)]))
+    assert list(store.told.list_digests()) == before
+    keep(store, tell("p", [row("a", crushed=False, is_news=True), row("b", body=b"other")]))
+    after = list(store.told.list_digests())
+    assert [at for at, _ in after] == [BEGAN_AT, BEGAN_AT]
+    assert after[0] != before[0]
+    assert after[1] != before[1]
+
+
+def test_as_many_streams_are_listed_as_are_counted(store: Store, folder: Path):
+    listed = [(one.agent, one.id, one.is_shipped) for one in store.told.list_counted_streams(None)]
+    assert listed == [(*ONE, False), (*TWO, False)]
+    assert len(listed) == store.transcripts.count_streams(None)
+    assert list(store.told.list_counted_streams([str(folder / "nowhere")])) == []

@@ -10,7 +10,7 @@
 - `answer`: from a request to a report; `progress`: the bar; `output`: JSON to stdout, reports to files.
 - Commands: `score`, `report`, `open`, `sessions`, `show`, `streams`, `quality`, `compare`, `usage`, `advise`,
   `egress`, `doctor`, `demo`, `session`, `audit`, `judges`, `profiles`, `skill`, `init`, `store`, `completion`,
-  `keys`, `serve`, `work`, `ship`, `import`, `langfuse` with `langfuse_traces`, `langfuse_options` and
+  `keys`, `serve`, `work`, `ship`, `export`, `import`, `langfuse` with `langfuse_traces`, `langfuse_options` and
   `langfuse_report`, and `eval` with `eval_init`, `eval_run`, `eval_replay` and `eval_promote`.
 
 Takes arguments; gives text on stdout and an exit code; the rooms that it may import stand in

@@ -12,10 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from assay.cli.consent import Consent, open_allowed_models
+from assay.cli.options import list_given
 from assay.cli.progress import ProgressBar, open_transcripts
 from assay.cli.settings import list_what_ifs, load_settings, save_last_report
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
+from assay.files import LAKE
 from assay.llm import Question
 from assay.pipeline import privacy
 from assay.pipeline.inputs import parse_project, parse_time, pick_report_time
@@ -66,6 +68,10 @@ def answer_request(
 
     Of a report that is remembered, the next one tells what changed since. Its sessions can be read while it is open.
     """
+    if folder := find_lake(request.paths):
+        with answer_from_lake(folder, request, config) as answer:
+            yield answer
+        return
     here = pick_zone(config)
     selection = build_selection(request, config)
     with open_transcripts(request.paths, config, request.jobs) as transcripts:
@@ -82,9 +88,34 @@ def answer_request(
         yield ReportAnswer(report=report, zone=here, note=explain_empty_selection(request, everything, here))
 
 
-def build_selection(request: SelectionRequest, config: Config) -> Selection:
+def find_lake(paths: Sequence[Path] | None) -> Path | None:
+    """The lake that a question is about, if it is about one."""
+    lakes = [path.expanduser() for path in paths or () if (path.expanduser() / LAKE).is_file()]
+    if lakes and len(paths or ()) > 1:
+        raise BadInput(f"{lakes[0]} is a lake: ask about it alone, without other paths")
+    return lakes[0] if lakes else None
+
+
+@contextmanager
+def answer_from_lake(folder: Path, request: ReportRequest, config: Config) -> Iterator[ReportAnswer]:
+    """The report on a lake, as it was told when it was exported."""
+    if given := [one for one in list_given(request) if one not in ("--store", "--timezone")]:
+        raise BadInput(f"{folder} is a lake, told as it was exported: {given[0]} can't change that; leave it out")
+    with import_module("assay.pipeline.lake_report").open_lake_reports(folder) as lake:
+        here = lake.zone or pick_zone(config)
+        if config.timezone and str(pick_zone(config)) != str(here):
+            raise BadInput(f"{folder}: days begin in {here} in this lake; leave --timezone out, or export it anew")
+        selection = build_selection(request, config, here)
+        report = lake.report(selection)
+        note = ""
+        if not report.waterfall.sessions:
+            note = explain_empty_selection(request, lake.report(Selection()), here)
+        yield ReportAnswer(report=report, zone=here, note=note)
+
+
+def build_selection(request: SelectionRequest, config: Config, zone: tzinfo | None = None) -> Selection:
     """Which sessions a request selects, made exact."""
-    here = pick_zone(config)
+    here = zone or pick_zone(config)
     selection = Selection(
         since=parse_time(request.since, "--since", here),
         until=parse_time(request.until, "--until", here),

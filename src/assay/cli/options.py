@@ -55,6 +55,19 @@ def read_overrides(request: Struct) -> dict[str, Any]:
     }
 
 
+def list_given(request: object) -> list[str]:
+    """The options of a request that were given and override a setting."""
+    hints = get_type_hints(type(request), include_extras=True)
+    marked = {
+        name: get_args(hint) for name, hint in hints.items() if any(isinstance(o, Setting) for o in get_args(hint))
+    }
+    return [
+        next((one.param_decls[0] for one in marks if getattr(one, "param_decls", None)), f"--{name}")
+        for name, marks in marked.items()
+        if getattr(request, name) is not None
+    ]
+
+
 def check_word(word: str | None, allowed: Sequence[str], option: str) -> str | None:
     """Refuse a word that is not among those allowed."""
     if word is not None and word not in allowed:

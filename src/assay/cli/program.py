@@ -62,6 +62,8 @@ PANELS = {
         "keys": "Make, list and revoke the keys of a server; see who did what there.",
     },
     "Other places": {
+        "export": "Write sessions, turns, judgements and ledger to a folder of files that `score`, DuckDB and others "
+        "can read.",
         "import": "Read graded runs of benchmarks, and keep their verdicts as labels that count as nobody's word.",
         "langfuse": "Read sessions from a Langfuse project, and keep scores in it. "
         "Set LANGFUSE_HOST, _PUBLIC_KEY, _SECRET_KEY.",

@@ -11,7 +11,7 @@ import typer
 from msgspec import Struct
 from rich.text import Text
 
-from assay.cli.answer import ReportAnswer, answer_request
+from assay.cli.answer import ReportAnswer, answer_request, find_lake
 from assay.cli.keeping import describe_terms, keep_printed
 from assay.cli.options import (
     AsJson,
@@ -38,6 +38,7 @@ from assay.cli.output import let_pipe_close, print_json, print_note
 from assay.cli.settings import load_last_config
 from assay.cli.terminal import Console
 from assay.config import Config
+from assay.errors import BadInput
 from assay.pipeline.inputs import pick_report_time
 from assay.pipeline.privacy import build_rules
 from assay.pipeline.search import search_sessions
@@ -170,6 +171,8 @@ def count_sessions(sessions: Sequence[Session]) -> SessionCounts:
 
 def find_wanted(request: SessionsRequest, config: Config, sessions: Sequence[Session]) -> list[Session]:
     """Those of all sessions that were asked for, in the order that was asked for."""
+    if request.search is not None and find_lake(request.paths):
+        raise BadInput("--search needs the words of a store; a lake is searched by DuckDB, in turns/*/*.parquet")
     found = select_sessions(request, sessions)
     if request.search is not None:
         found = find_words(request.search, config, found)

@@ -31,7 +31,7 @@ compared), `quality` (how well they were run),
 several sources tell of one conversation), `working` (what a worker does with a store), `live` (conversations as they
 go on), `store_care` (a store moved, backed up, old words forgotten), `langfuse_scores` (what is written to a Langfuse
 project), `langfuse_upload` (transcripts sent there), `shipping` (sessions sent to a server), `shipped` (what came in
-there), `sent` (a session on its way).
+there), `sent` (a session on its way), `export` (all sessions as a lake), `lake_report` (a report on one).
 
 Takes paths; gives what changed, or a report; imports everything to its left. Only here, in `http` and in `llm`
 does anything wait, retry or run at the same time.

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from assay.config import Config, pick_zone
 from assay.errors import BadInput
-from assay.files import to_folder_prefix
+from assay.files import LAKE, to_folder_prefix
 from assay.listing import ENDING, ITSELF, TELEMETRY_ROOT, Entry, Folders, list_places
 from assay.pipeline.bundles import PATTERNS, holds_others
 from assay.pipeline.packed_files import SQLITE, open_packed
@@ -162,6 +162,8 @@ def resolve_path(path: Path) -> str:
     except (OSError, RuntimeError, ValueError) as error:
         said = "no such file or folder" if isinstance(error, FileNotFoundError) else str(error)
         raise BadInput(f"{path}: {said}; give a transcript or a folder with transcripts") from None
+    if stat.S_ISDIR(mode) and os.path.isfile(os.path.join(found, LAKE)):
+        raise BadInput(f"{path}: is a lake, no folder of transcripts; `assay score` and `assay sessions` can read it")
     if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise BadInput(f"{path}: neither a file nor a folder; give a transcript or a folder with transcripts")
     return found

@@ -1,6 +1,6 @@
 """Sessions of a store by their ids, and the turns of one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -169,18 +169,29 @@ def build_segment(session: Session, turns: int) -> Segment:
 
 def read_placed_turns(store: Store, config: Config, session: Session) -> list[tuple[Segment, int, Turn]]:
     """The turns of a session, each with its segment and its number in the stream."""
-    rules = privacy.build_rules(config, pick_report_time(config))
-    if session.machine:
-        sent = privacy.redact_sent_turns(store.shipped.load_words((session.agent, session.id)), session, rules)
-        return [(build_segment(session, len(sent)), n, turn) for n, turn in enumerate(sent)]
-    segments = store.sessions.find_segments([session.id, *(join.id for join in session.merged_from)])
+    [found] = list_placed_turns(store, privacy.build_rules(config, pick_report_time(config)), [session])
+    return found
+
+
+def list_placed_turns(
+    store: Store, rules: privacy.PrivacyRules, sessions: Sequence[Session]
+) -> Iterator[list[tuple[Segment, int, Turn]]]:
+    """The same of several sessions, one after the other; every stream is read once."""
+    ids = {one.id: {one.id, *(join.id for join in one.merged_from)} for one in sessions if not one.machine}
+    segments = store.sessions.find_segments(set().union(*ids.values()))
     files = store.transcripts.list_stream_files({(one.agent, one.stream) for one in segments})
     streams = {
         (one.agent, one.id): privacy.redact_stream(kept, rules).stream
         for one, kept in zip(files, store.transcripts.load_pieces(files), strict=True)
     }
-    return [
-        (segment, n, turn)
-        for segment in segments
-        for n, turn in enumerate(list_turns_in(streams[segment.agent, segment.stream], segment), segment.first)
-    ]
+    for session in sessions:
+        if session.machine:
+            sent = privacy.redact_sent_turns(store.shipped.load_words((session.agent, session.id)), session, rules)
+            yield [(build_segment(session, len(sent)), n, turn) for n, turn in enumerate(sent)]
+            continue
+        yield [
+            (segment, n, turn)
+            for segment in segments
+            if segment.id in ids[session.id]
+            for n, turn in enumerate(list_turns_in(streams[segment.agent, segment.stream], segment), segment.first)
+        ]

@@ -149,7 +149,7 @@ def tally_measures(found: Tally, one: Session) -> None:
     if one.crushed:
         found.crushed_tokens += tokens
         if one.facts["active_s"] is not None:
-            found.times.append(one.facts["active_s"])
+            found.times.append(float(one.facts["active_s"]))
         if find_rework_state(one) == "unknown":
             add(found.unknown, (one.facts.get("rework") or {}).get("detail") or "")
 

@@ -109,6 +109,32 @@ class KeptNeighbourhood(Struct, frozen=True, kw_only=True):
     months: bytes = b""
 
 
+class ToldLine(Struct, frozen=True, kw_only=True):
+    """A line of the ledger, where it stands, and as JSON."""
+
+    at: str
+    session: str
+    effect: str
+    stream: str
+    n: int
+    agent: str
+    """Of the session that it stands in, as is `id`."""
+    id: str
+    line: bytes
+
+
+class CountedStream(Struct, frozen=True, kw_only=True):
+    """A stream that reports count among those which sessions were cut from."""
+
+    agent: str
+    id: str
+    folder: str
+    began_at: str
+    ended_at: str
+    is_shipped: bool
+    """By another machine: it is listed for each session that stands in it, and counts once."""
+
+
 PlacedRow = tuple[tuple[str, ...], bytes]
 """A row as JSON, and its place in the list: rows that come in later move no other to another place."""
 
@@ -223,6 +249,18 @@ class ToldStore(Protocol):
 
     def list_newest_lines(self, choice: ToldChoice, after: Sequence[str], limit: int) -> list[PlacedRow]:
         """Their lines of the ledger in the same way."""
+
+    def list_digests(self) -> Iterator[tuple[str, str]]:
+        """Of all sessions in order of time, when each began and what tells how it was told from any other way."""
+
+    def list_rows(self, first: str = "", behind: str = "") -> Iterator[tuple[ToldRow, int]]:
+        """Sessions that began between two times, in order, without `work`; each with its commits that went on."""
+
+    def list_lines(self, first: str = "", behind: str = "") -> Iterator[ToldLine]:
+        """Lines of the ledger between two times, in order."""
+
+    def list_counted_streams(self, roots: Sequence[str] | None) -> Iterator[CountedStream]:
+        """The streams below paths that reports count, in order of time; shipped ones where they are among these."""
 
     def count_ledger(self) -> int:
         """How many lines the ledger has."""

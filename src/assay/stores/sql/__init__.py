@@ -8,8 +8,8 @@
 - `transfer`: all tables out and in, checked and counted
 - `selection`: which files and streams a query means
 - `transcripts` with `stream_settling` and `listed`, `sessions` (corrections and rework too) with `set_aside`,
-  `answers`, `written`, `keys`, `telemetry`, `told`, `work`, `promotions`, `shipped` with `shipped_tables`
-  and `shipped_changes`: the parts
+  `answers`, `written`, `keys`, `telemetry`, `told` with `told_whole`, `work`, `promotions`, `shipped` with
+  `shipped_tables` and `shipped_changes`: the parts
 - `printed`: what commands said, until anybody changes anything
 - `state`: whether anything changed; `changes`: of which streams, so that their sessions are told anew
 - `tenant_files`: where the stores of several tenants lie beside each other

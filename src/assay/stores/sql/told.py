@@ -35,7 +35,7 @@ from assay.stores.contract.told import (
     ToldRow,
 )
 from assay.stores.sql.changes import NAME, OF_STREAM, find_streams
-from assay.stores.sql.database import Database, add_many, read_values, split_values
+from assay.stores.sql.database import add_many, read_values, split_values
 from assay.stores.sql.schema import (
     AGED,
     changed_streams,
@@ -49,6 +49,7 @@ from assay.stores.sql.schema import (
 )
 from assay.stores.sql.selection import forget_index, has_outside, limit_rows, match_names, to_literal
 from assay.stores.sql.shipped_changes import STANDING
+from assay.stores.sql.told_whole import IN_TIME, PORTION, ToldWhole
 from assay.types import LedgerLine
 from assay.types.shipping import SHIPPED_ROOT
 
@@ -61,10 +62,8 @@ VIEW = "view"
 """Under which name is remembered how sessions were told."""
 CHANGED = (changed_streams.c.agent, changed_streams.c.stream)
 IS_LINE = and_(told.c.agent == told_ledger.c.agent, told.c.id == told_ledger.c.id)
-IN_TIME = (told.c.began_at, told.c.agent, told.c.id)
 SHIPPED = SHIPPED_ROOT
 """What the names of neighbourhoods begin with that other machines told of."""
-PORTION = 1_000
 FEW = 10_000
 """Sessions that are put in order without an index."""
 ZLIB = b"x"
@@ -72,11 +71,8 @@ ZLIB = b"x"
 DEED = ("commit", "how", "agent", "id", "began_at")
 
 
-class SqlTold:
+class SqlTold(ToldWhole):
     """Keeps sessions as they were told."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
 
     # --- what changed -----------------------------------------------------------------------------
 
