@@ -1,5 +1,6 @@
 """From a request to a report: transcripts are read, sessions judged, and an empty selection is explained."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import tzinfo
@@ -90,7 +91,8 @@ def answer_request(
 
 def find_lake(paths: Sequence[Path] | None) -> Path | None:
     """The lake that a question is about, if it is about one."""
-    lakes = [path.expanduser() for path in paths or () if (path.expanduser() / LAKE).is_file()]
+    named = [os.path.expanduser(path) for path in paths or ()]
+    lakes = [Path(one) for one in named if os.path.isfile(os.path.join(one, LAKE))]  # what is closed is no lake
     if lakes and len(paths or ()) > 1:
         raise BadInput(f"{lakes[0]} is a lake: ask about it alone, without other paths")
     return lakes[0] if lakes else None
