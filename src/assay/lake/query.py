@@ -192,7 +192,7 @@ class OrderedFiles:
         streams = [self.read_file(query) for query in self.queries[files:]]
         if self.has_undated:
             first, rest = streams[0], chain_rows(streams[1:])
-            rows = heapq.merge(first, rest, key=lambda row: tuple(row[1:]))
+            rows: Iterator[tuple[Any, ...]] = heapq.merge(first, rest, key=lambda row: tuple(row[1:]))
         else:
             rows = chain_rows(streams)
         return (row[0].encode() for row in rows)

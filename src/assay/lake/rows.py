@@ -78,16 +78,18 @@ def build_session(one: Session, beside: RowContext, zone: tzinfo) -> SessionColu
         went_on=beside.went_on,
         ages=[LineAge(days=days, removed=removed, lines=lines) for days, removed, lines in beside.ages],
         body=beside.body.decode(),
-        **{by: NAMES[by](one) or None for by in SAID_OF},
-        **{check: one.checks.get(check) for check in CHECKS},
         **list_facts(one),
     )
 
 
 def list_facts(one: Session) -> dict[str, Any]:
-    """Columns that are facts of a session."""
+    """Columns that are called like what they hold: names to slice by, checks of prompts, facts."""
     facts = one.facts
+    named = {by: NAMES[by](one) or None for by in SAID_OF}
+    checks = {check: one.checks.get(check) for check in CHECKS}
     return {
+        **named,
+        **checks,
         "rework": find_rework_state(one),
         "rework_detail": (facts.get("rework") or {}).get("detail") or "",
         "turns": facts["turns"],

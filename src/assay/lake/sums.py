@@ -69,7 +69,9 @@ class LakeSums:
     def tally(self) -> Tally:
         """The sessions in numbers; `drawn` is left to those who need it."""
         [totals] = self.ask(", ".join(TOTALS.values()))
-        found = Tally(**dict(zip(TOTALS, map(int, totals), strict=True)))
+        found = Tally()
+        for name, total in zip(TOTALS, totals, strict=True):
+            setattr(found, name, int(total))
         for steps, n in self.group("steps").items():
             for step in steps.split():
                 found.left[step] = found.left.get(step, 0) + n
