@@ -69,6 +69,10 @@ class FoundFiles(Struct, frozen=True, kw_only=True):
         plain = (file for folder, entries in self.folders.items() for file in to_files(folder, entries))
         return (*plain, *self.opened)
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.opened and not any(to_files(folder, entries) for folder, entries in self.folders.items())
+
     def count_files(self) -> int:
         plain = sum(name.endswith(ENDING) for entries in self.folders.values() for name, *_ in entries)
         return plain + len(self.opened)

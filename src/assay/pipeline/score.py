@@ -88,7 +88,7 @@ def read_transcripts(
         if TELEMETRY_ROOT in files.roots:
             take_spool(store, files, os.environ)
         is_told = bool(store.telemetry.list_conversations())
-        if not (files.count_files() or paths or may_be_empty or is_told or store.transcripts.find_files(files.roots)):
+        if files.is_empty and not (paths or may_be_empty or is_told or store.transcripts.find_files(files.roots)):
             raise BadInput(explain_no_transcripts(config))
         began = time.perf_counter()
         listing = sign_listing(files)

@@ -80,18 +80,20 @@ def is_in_time(owner: SessionWork, later: SessionWork, rules: Rework) -> bool:
 
 def find_removals(works: Sequence[SessionWork], rules: Rework) -> dict[str, ReworkResult]:
     """Sessions of one project, in order of time, of which enough lines were removed by the next ones."""
-    paths = {one.path for work in works for one in work.removed}
-    if not paths:
-        return {}
-    owners: defaultdict[tuple[str, bytes], list[SessionWork]] = defaultdict(list)
+    taken = [list(list_taken_lines(work)) for work in works]
+    owners: dict[tuple[str, bytes], list[SessionWork]] = {key: [] for keys in taken for key in keys}
+    paths = {path for path, _ in owners}
     gone: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for work in works:
-        for key in list_taken_lines(work):
-            if owners[key] and (owner := owners[key].pop()).id != work.id and is_in_time(owner, work, rules):
+    for work, keys in zip(works, taken, strict=True):
+        in_time: dict[int, bool] = {}
+        for owner in (owners[key].pop() for key in keys if owners[key]):
+            if id(owner) not in in_time:
+                in_time[id(owner)] = owner.id != work.id and is_in_time(owner, work, rules)
+            if in_time[id(owner)]:
                 gone[owner.id][work.id] += 1
         for one in work.written:
-            if one.path in paths:
-                for line in split_hashes(one.lines):
+            for line in split_hashes(one.lines) if one.path in paths else ():
+                if (one.path, line) in owners:
                     owners[one.path, line].append(work)
     by_id = {one.id: one for one in works}
     judged = ((owner, judge_removals(by_id[owner], by, by_id, rules)) for owner, by in gone.items())
