@@ -156,6 +156,7 @@ RULES: dict[str, Rule] = {
         {
             "cli": "the only room that speaks",
             "evals/sandbox/pytest_inside.py": "a check's own process; what it says is redacted in evals/running",
+            "pipeline/cluster.py": "says nothing itself: what Ray prints of its nodes goes beside a command's answer",
         },
     ),
     "files are written": Rule(
