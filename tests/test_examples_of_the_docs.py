@@ -51,6 +51,7 @@ NOT_RUN = {
     "examples/evaluation/README.md": "runs for a minute; tests/evals run the same suite",
     "docs/how-to/in-the-agent.md": "changes an agent's settings; tests/agents do so",
     "docs/how-to/postgresql.md": "needs PostgreSQL; tests/stores have one",
+    "docs/reference/lake.md": "needs DuckDB; tests/lake export and ask",
     "docs/how-to/promote-a-change.md": "needs a run, a repository and gh",
     "docs/how-to/run-a-server.md": "needs a server, PostgreSQL or containers; tests/server have the first two",
     "docs/how-to/score-from-telemetry.md": "needs a server that telemetry came to",

@@ -26,7 +26,7 @@ ORDER: dict[str, list[str]] = {
         "reference/commands/", "reference/config.md", "reference/agents.md", "reference/json.md",
         "reference/schemas/index.md", "reference/python.md", "reference/http.md", "reference/",
     ],
-    "How sure, how safe": ["reference/judge-card.md", "benchmarks.md", "security.md", "reporting.md"],
+    "How sure, how safe": ["reference/judge-card.md", "benchmarks.md", "scale.md", "security.md", "reporting.md"],
     "Inside": ["architecture.md", "contributing.md", "examples/evaluation.md", "decisions/"],
 }  # fmt: skip
 """Sections, and their pages in order; a folder stands for those of its pages that are named nowhere."""

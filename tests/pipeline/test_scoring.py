@@ -407,7 +407,7 @@ def test_a_store_of_the_first_version_is_scored_like_a_new_one(tmp_path: Path):
     with closing(sqlite3.connect(tmp_path / "old.db")) as old, old:
         later = "cuts segments joined corrections rework answers calls batches remembered written verdicts set_aside"
         later += " access_keys deeds telemetry conversations waits seals machines shipped shipped_streams shipped_parts"
-        later += " printed listed_folders"
+        later += " printed listed_folders promotions reserved_costs"
         told = "commit_deeds told_ledger told told_streams neighbourhoods changed_streams"
         for table in f"{later} {told}".split():
             old.execute(f"DROP TABLE {table}")

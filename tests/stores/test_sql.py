@@ -225,6 +225,7 @@ def forget_what_was_told(old: sqlite3.Connection) -> None:
 LATER = (
     "set_aside", "access_keys", "deeds", "telemetry", "conversations", "waits", "seals", "machines", "shipped",
     "shipped_streams", "shipped_parts", "printed", "listed_folders", "promotions",
+    "reserved_costs",
 )  # fmt: skip
 """Tables that came with 0009 and after it."""
 

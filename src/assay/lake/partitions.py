@@ -21,6 +21,7 @@ from assay.errors import BadInput
 from assay.files import LAKE, flush_file, hold_lock, name_finished, write_atomically
 from assay.lake.parquet import write_parquet
 from assay.lake.tables import FORMAT, TABLES
+from assay.reports.json import encode_json
 
 MANIFEST = LAKE
 NEXT, LOCK = ".next", ".lock"
@@ -31,7 +32,6 @@ PARTITION = re.compile(r"(?:month=(?:\d{4}-\d{2}|undated)|run=[\w%.~-]{1,240})")
 """How partitions are called: nothing that leads out of the folder."""
 READABLE = 0o644
 Form = Literal["parquet", "jsonl"]
-LINE = msgspec.json.Encoder().encode
 
 
 class Partition(Struct, frozen=True, kw_only=True):
@@ -172,7 +172,7 @@ def write_part(path: Path, one: NewPartition, form: Form) -> int:
     written = 0
     with path.open("wb") as file:
         for row in one.list_rows():
-            file.write(LINE(row) + b"\n")
+            file.write(encode_json(row) + b"\n")
             written += 1
     return written
 

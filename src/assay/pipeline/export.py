@@ -47,6 +47,7 @@ from assay.pipeline.quality import Subject, judge_quality
 from assay.pipeline.scan import count_skips
 from assay.pipeline.scoring_run import ScoringRun
 from assay.scores.report import JudgeInfo, Skips
+from assay.sessions.redaction import Redactor
 from assay.stores import Store, ToldRow
 from assay.types import Document, Session
 from assay.types.quality import Profile
@@ -210,7 +211,7 @@ class Exporter:
     def list_sessions(self, name: str) -> Iterator[SessionColumns]:
         for row, went_on, session in self.list_told(name):
             beside = RowContext(
-                folder=row.folder,
+                folder=self.redact(row.folder),
                 began_at=row.began_at,
                 ended_at=row.ended_at,
                 is_lost=row.is_news and row.crushed is False,
@@ -241,10 +242,17 @@ class Exporter:
                     line=one.line.decode(),
                 )
 
+    def redact(self, text: str) -> str:
+        """A text that stands in no session, as it may be seen."""
+        return Redactor(self.run.terms.privacy.options).text(text)
+
     def list_streams(self, name: str) -> Iterator[StreamColumns]:
         for one in self.store.told.list_counted_streams(self.run.roots):
             if find_month(one.began_at) == name:
-                yield StreamColumns(**msgspec.structs.asdict(one))
+                found = msgspec.structs.asdict(one)
+                yield StreamColumns(
+                    **found | {name: self.redact(text) for name, text in found.items() if isinstance(text, str)}
+                )
 
     def list_turns(self, name: str) -> Iterator[TurnColumns]:
         sessions = (session for _, _, session in self.list_told(name))
