@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "stores": "types errors files plugins llm sessions",
     "langfuse": "types errors files http sources scores stores",
     "reports": "types llm judges scores",
-    "lake": "types errors files scores",
+    "lake": "types errors files scores reports",
     "pipeline": "clock types errors files listing config plugins retry http llm sources sessions git facts judges "
     "scores telemetry stores langfuse reports lake",
     "agents": "types errors files config http sessions scores stores pipeline",
